@@ -42,8 +42,8 @@ const COUNTED: [&str; 6] =
 const WRITTEN_ONCE: [&str; 26] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
-    "backend::oneapi::runtime::LOADED",
-    "backend::opencl::runtime::LOADED",
+    "backend::oneapi::devices::LOADED",
+    "backend::opencl::devices::LOADED",
     "backend::vulkan::devices::KNOWN",
     "backend::vulkan::open::LOADED",
     "backend::vulkan::open::OPENED",

@@ -50,6 +50,25 @@ const SIDEWAYS: [(&str, &str, &str); 11] = [
     ("exchange", "backend", "a table allocates on the devices of its backends"),
 ];
 
+/// The folders and files of `python/`, from the lowest. Each may name those before it.
+const PYTHON: [&str; 10] = [
+    // Values and exceptions, threads and exits, and the tensors that leave Python.
+    "convert",
+    "interpreter",
+    "adopt",
+    "capsule",
+    // What an object exports, and the exchange tables: ours, which export, and those of
+    // other libraries, which imports use.
+    "export",
+    "table",
+    "import",
+    // What functions take and return.
+    "argument",
+    "result",
+    // A class has methods of all of them.
+    "class",
+];
+
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -174,24 +193,48 @@ fn sideways_imports_form_no_cycle() {
     }
 }
 
+/// The files of a package, and their imports.
+fn files_of(package: &str) -> Files {
+    let source = workspace().join(package).join("src");
+    let mut paths = Vec::new();
+    rust_files(&source, &mut paths);
+    let files = paths.iter().map(|path| {
+        let inside = path.strip_prefix(&source).expect("inside");
+        (inside.to_string_lossy().replace('\\', "/"), read(path))
+    });
+    Files::read(&files.collect::<Vec<_>>())
+}
+
 /// No two files of one crate import each other, directly or through others: each can be
 /// read after the files that it imports.
 #[test]
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
 fn files_import_each_other_in_no_circle() {
     for (package, least) in [("dlpack-traits", 400), ("dlpack-derive", 80)] {
-        let source = workspace().join(package).join("src");
-        let mut paths = Vec::new();
-        rust_files(&source, &mut paths);
-        let files = paths.iter().map(|path| {
-            let inside = path.strip_prefix(&source).expect("inside");
-            (inside.to_string_lossy().replace('\\', "/"), read(path))
-        });
-        let files = Files::read(&files.collect::<Vec<_>>());
+        let files = files_of(package);
         assert!(files.count() > least, "only {} imports in {package}", files.count());
         let circles = files.circles();
         assert!(circles.is_empty(), "circles in {package}:\n{}", circles.join("\n"));
     }
+}
+
+/// The folders of `python/` have an order, and imports point down in it.
+#[test]
+#[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
+fn folders_of_python_import_down() {
+    let files = files_of("dlpack-traits");
+    let imports = files.between_folders("python");
+    assert!(imports.len() > 60, "only {} imports", imports.len());
+    let floor = |part: &str| PYTHON.iter().position(|&known| known == part);
+    let wrong: Vec<_> = imports
+        .iter()
+        .filter(|(_, from, to)| match (floor(from), floor(to)) {
+            (Some(from), Some(to)) => to >= from,
+            _ => true,
+        })
+        .map(|(file, from, to)| format!("{file}: `{to}` is not below `{from}` in PYTHON"))
+        .collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 /// A file over 500 lines has two jobs, and `util` has none.

@@ -3,23 +3,19 @@
 use alloc::format;
 use alloc::string::ToString;
 
+use pyo3::Borrowed;
 use pyo3::exceptions::{
     PyBufferError, PyException, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError,
     PyTypeError, PyValueError,
 };
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
-use pyo3::{Borrowed, intern};
 
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
 use crate::import::{ImportError, MismatchKind, cast};
 use crate::panic::catch_panic;
-use crate::python::export::common_calls;
-use crate::python::export::protocol::{Refusal, Request};
-use crate::stream::StreamArg;
-use crate::version::Version;
 
 impl From<Error> for PyErr {
     /// `MemoryError` for a failed allocation; `IndexError` for an index out of range;
@@ -77,12 +73,6 @@ fn is_of_dtype(mismatch: &MismatchKind) -> bool {
             matches!(error, ImportError::Mismatch(mismatch) if is_of_dtype(mismatch.unmet()))
         }),
         _ => false,
-    }
-}
-
-impl From<Refusal> for PyErr {
-    fn from(refusal: Refusal) -> Self {
-        PyBufferError::new_err(refusal.to_string())
     }
 }
 
@@ -175,99 +165,6 @@ pub(super) fn answer<T>(py: Python<'_>, said: PyResult<T>) -> PyResult<Option<T>
     }
 }
 
-/// Converts the arguments of `__dlpack__` to plain data: the request that decides how to
-/// export, and the consumer's stream.
-pub(super) fn request<'a>(keywords: &Keywords<'a, '_>) -> PyResult<(Request, StreamArg<'a>)> {
-    let request = Request {
-        max_version: keywords.max_version.as_deref().map(max_version).transpose()?,
-        dl_device: keywords
-            .dl_device
-            .as_deref()
-            .map(|value| device(value, "dl_device"))
-            .transpose()?,
-        copy: keywords.copy.as_deref().map(copy).transpose()?,
-    };
-    let stream = match keywords.stream {
-        Some(value) => stream(value)?,
-        None => StreamArg::unspecified(),
-    };
-    Ok((request, stream))
-}
-
-/// The keywords of `__dlpack__` that were given and are not `None`.
-#[derive(Default)]
-pub(super) struct Keywords<'a, 'py> {
-    stream: Option<Borrowed<'a, 'py, PyAny>>,
-    max_version: Option<Borrowed<'a, 'py, PyAny>>,
-    dl_device: Option<Borrowed<'a, 'py, PyAny>>,
-    copy: Option<Borrowed<'a, 'py, PyAny>>,
-}
-
-impl<'a, 'py> Keywords<'a, 'py> {
-    /// Sets one keyword.
-    pub(super) fn set(
-        &mut self,
-        name: &Bound<'py, PyAny>,
-        value: Borrowed<'a, 'py, PyAny>,
-    ) -> PyResult<()> {
-        let slot = self.slot(name)?;
-        *slot = if value.is_none() { None } else { Some(value) };
-        Ok(())
-    }
-
-    fn slot(
-        &mut self,
-        name: &Bound<'py, PyAny>,
-    ) -> PyResult<&mut Option<Borrowed<'a, 'py, PyAny>>> {
-        // Python interns the keywords of calls in source code, so nearly every name is
-        // identical to one of these objects.
-        let py = name.py();
-        if name.is(intern!(py, "max_version")) {
-            return Ok(&mut self.max_version);
-        } else if name.is(intern!(py, "copy")) {
-            return Ok(&mut self.copy);
-        } else if name.is(intern!(py, "dl_device")) {
-            return Ok(&mut self.dl_device);
-        } else if name.is(intern!(py, "stream")) {
-            return Ok(&mut self.stream);
-        }
-        self.slot_by_text(&name.to_string())
-    }
-
-    #[cold]
-    fn slot_by_text(&mut self, name: &str) -> PyResult<&mut Option<Borrowed<'a, 'py, PyAny>>> {
-        match name {
-            "max_version" => Ok(&mut self.max_version),
-            "copy" => Ok(&mut self.copy),
-            "dl_device" => Ok(&mut self.dl_device),
-            "stream" => Ok(&mut self.stream),
-            name => Err(PyTypeError::new_err(format!(
-                "__dlpack__() got an unexpected keyword argument '{name}'"
-            ))),
-        }
-    }
-}
-
-fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
-    let (major, minor) = pair(value)?.ok_or_else(|| {
-        expected("`max_version` must be a tuple of two integers, such as (1, 0)", value)
-    })?;
-    // A part that does not fit is larger than any version of this crate; it becomes
-    // `u32::MAX`.
-    let part = |part: i64| {
-        u32::try_from(part).or_else(|_| {
-            if part > 0 {
-                Ok(u32::MAX)
-            } else {
-                Err(PyValueError::new_err("`max_version` must not be negative"))
-            }
-        })
-    };
-    let version = Version::new(part(major)?, part(minor)?);
-    common_calls::remember_version(value, version);
-    Ok(version)
-}
-
 /// Converts a pair of integers to a device. Errors call the argument `what`.
 pub(super) fn device(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Device> {
     let (device_type, device_id) = pair(value)?.ok_or_else(|| {
@@ -289,7 +186,7 @@ pub(super) fn device(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Device> {
 /// # Errors
 ///
 /// Those of [`integer`].
-fn pair(value: &Bound<'_, PyAny>) -> PyResult<Option<(i64, i64)>> {
+pub(super) fn pair(value: &Bound<'_, PyAny>) -> PyResult<Option<(i64, i64)>> {
     let pair = value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
     let Some((first, second)) = quietly(value.py(), pair) else { return Ok(None) };
     let Some(first) = integer(&first)? else { return Ok(None) };
@@ -303,7 +200,7 @@ fn pair(value: &Bound<'_, PyAny>) -> PyResult<Option<(i64, i64)>> {
 ///
 /// What the `__index__` of an object raises, if it is not an error about the type or the
 /// size of the number.
-fn integer(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+pub(super) fn integer(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let py = value.py();
     match value.extract::<i64>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
@@ -336,33 +233,6 @@ fn unless_unfit<T>(py: Python<'_>, converted: PyResult<T>) -> PyResult<Option<T>
 pub(super) fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     quietly(value.py(), value.extract::<bool>())
         .ok_or_else(|| expected("`copy` must be True, False or None", value))
-}
-
-/// Returns the address of a `sycl::queue`: oneAPI libraries pass a `dpctl.SyclQueue`
-/// instead of a number.
-#[cold]
-fn queue(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
-    let py = value.py();
-    match answer(py, value.call_method0(intern!(py, "addressof_ref")))? {
-        Some(address) => integer(&address),
-        None => Ok(None),
-    }
-}
-
-fn stream<'a>(value: Borrowed<'a, '_, PyAny>) -> PyResult<StreamArg<'a>> {
-    let number = match integer(&value)? {
-        None => queue(&value)?,
-        number => number,
-    };
-    let number = number.ok_or_else(|| expected("`stream` must be an integer or None", &value))?;
-    match usize::try_from(number) {
-        // SAFETY: the array API standard requires that the caller passes a sentinel, or a
-        // stream of the tensor's device that is alive until `__dlpack__` returns; the
-        // argument `value` does not live longer than that.
-        Ok(handle) => Ok(unsafe { StreamArg::from_handle(handle) }),
-        Err(_) if number == -1 => Ok(StreamArg::no_sync()),
-        Err(_) => Err(PyValueError::new_err(format!("`stream` is {number}, below -1"))),
-    }
 }
 
 /// Makes a `TypeError` that states the expected and the given value.

@@ -111,9 +111,13 @@
 //! | `RuntimeError` | code of the class panicked, or the object is in use |
 
 #[cfg(feature = "pyo3")]
+mod adopt;
+#[cfg(feature = "pyo3")]
 mod argument;
 #[cfg(feature = "pyo3")]
 mod capsule;
+#[cfg(feature = "pyo3")]
+mod class;
 #[cfg(feature = "pyo3")]
 mod convert;
 mod export;
@@ -131,9 +135,9 @@ pub use argument::{
     ANY_RANK, Convert, Convertible, FromTensor, PyDeviceTensor, PyTensor, PyTensorMut,
 };
 #[cfg(feature = "pyo3")]
-pub use export::builder::{ClassBuilder, Importing, class};
+pub use class::builder::{ClassBuilder, Importing, class};
 #[cfg(feature = "pyo3")]
-pub use export::class::{add_class, install};
+pub use class::install::{add_class, install};
 #[cfg(feature = "pyo3")]
 pub use export::export_class::ExportClass;
 #[cfg(feature = "pyo3")]

@@ -129,6 +129,20 @@ impl Files {
         lines.collect()
     }
 
+    /// The imports of a folder, from one of its folders or files to another: the path of the
+    /// importing file, and the two names.
+    pub(crate) fn between_folders<'a>(&'a self, folder: &str) -> Vec<(&'a str, &'a str, &'a str)> {
+        let part = |module: &'a Names| match &module[..] {
+            [first, part, ..] if first == folder => Some(part.as_str()),
+            _ => None,
+        };
+        let edges = self.edges().into_iter().flat_map(|(from, to)| {
+            to.into_keys().map(move |to| (self.0[from].name.as_str(), part(from), part(to)))
+        });
+        let edges = edges.filter_map(|(file, from, to)| Some((file, from?, to?)));
+        edges.filter(|(_, from, to)| from != to).collect()
+    }
+
     /// The number of imports between two files.
     pub(crate) fn count(&self) -> usize {
         self.edges().values().map(BTreeMap::len).sum()

@@ -13,12 +13,13 @@ use crate::backend::Backends;
 use crate::error::Error;
 use crate::exchange::TableError;
 use crate::panic::catch_panic;
-use crate::python::convert::{self, Keywords, attached_object};
+use crate::python::convert::{self, attached_object};
 use crate::python::export::arguments::Arguments;
 use crate::python::export::common_calls;
 use crate::python::export::erased_ref::ClassVTable;
 use crate::python::export::method_def::finish;
 use crate::python::export::protocol::{Capsule, Plan};
+use crate::python::export::request::{Keywords, request};
 use crate::python::export::to_capsule::{copy_instead, encapsulate, export};
 use crate::stream::StreamArg;
 
@@ -104,7 +105,7 @@ fn dlpack_slow<B: Backends>(
         (Plan::of_common_call(kind), StreamArg::unspecified())
     } else {
         let keywords = keywords(py, call.arguments)?;
-        let (request, stream) = convert::request(&keywords)?;
+        let (request, stream) = request(&keywords)?;
         let own = || Ok::<_, PyErr>(object.value().device()?);
         (request.decide(own, B::serves)?, stream)
     };

@@ -3,10 +3,6 @@
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod arguments;
 #[cfg(feature = "pyo3")]
-pub(in crate::python) mod builder;
-#[cfg(feature = "pyo3")]
-pub(in crate::python) mod class;
-#[cfg(feature = "pyo3")]
 pub(in crate::python) mod class_methods;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod common_calls;
@@ -27,5 +23,7 @@ pub(in crate::python) mod owner;
 pub(in crate::python) mod protocol;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod reexport;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod request;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod to_capsule;

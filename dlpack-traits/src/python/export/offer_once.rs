@@ -11,8 +11,8 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use crate::backend::{Backends, Cpu};
 use crate::device::Device;
 use crate::export::{DLPackExport, into_managed};
-use crate::python::convert::{self, Keywords};
 use crate::python::export::protocol::Copy;
+use crate::python::export::request::{Keywords, request};
 use crate::python::export::to_capsule::{in_capsule, waiting};
 
 /// Makes an object with the two methods of the protocol, for a `from_dlpack` that does not
@@ -56,7 +56,7 @@ fn export<E: DLPackExport + Send + 'static>(
     for (name, value) in &items {
         keywords.set(name, value.as_borrowed())?;
     }
-    let (request, stream) = convert::request(&keywords)?;
+    let (request, stream) = request(&keywords)?;
     let plan = request.decide(|| Ok::<_, PyErr>(device), Cpu::serves)?;
     if plan.copy == Copy::Always {
         return Err(PyBufferError::new_err("the tensor is exported without a copy only"));

@@ -27,8 +27,8 @@ use crate::exchange::foreign_table::{Allocate, ForeignTable, Wrap};
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{Exclusive, ImportPolicy, ImportedTensor};
 use crate::panic::catch_panic;
+use crate::python::adopt::adopt;
 use crate::python::convert::quietly;
-use crate::python::import::take_capsule::adopt;
 use crate::python::table::calls;
 use crate::python::table::lookup::peer_of;
 

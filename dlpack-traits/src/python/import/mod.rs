@@ -9,8 +9,6 @@ pub(in crate::python) mod device_tensor;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod from_dlpack;
 #[cfg(feature = "pyo3")]
-pub(in crate::python) mod from_dlpack_method;
-#[cfg(feature = "pyo3")]
 pub(in crate::python) mod import_options;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod missing_protocol;

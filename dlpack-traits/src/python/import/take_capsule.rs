@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::{Abi, ManagedStruct};
+use crate::python::adopt::adopt;
 use crate::python::capsule;
 use crate::python::convert::clear;
-use crate::python::interpreter::pending_exception::{preserve_exception, report};
 
 /// Whether every interpreter that can load this module has a permanent GIL.
 ///
@@ -70,29 +70,6 @@ fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
         return Err(PyErr::fetch(capsule.py()));
     }
     Ok(Some(managed.cast().as_ptr()))
-}
-
-/// Imports a tensor whose producer is in Python.
-///
-/// # Errors
-///
-/// Those of [`ImportedTensor::from_raw`].
-///
-/// # Safety
-///
-/// 1. As for [`ImportedTensor::from_raw`].
-#[inline(always)]
-pub(in crate::python) unsafe fn adopt<A: Abi>(
-    py: Python<'_>,
-    managed: *mut A,
-    policy: ImportPolicy,
-) -> PyResult<ImportedTensor> {
-    // SAFETY: 1 (`managed` is valid): guaranteed by our caller's 1.
-    let taken = unsafe { ImportedTensor::guarded(managed, policy, Some(preserve_exception)) };
-    taken.map_err(|error| {
-        report(py);
-        error.into()
-    })
 }
 
 /// Makes the error for a capsule without a tensor to take.

@@ -14,8 +14,8 @@ use crate::exchange::foreign_table::{Export, Outcome, Stream, View, Wrap};
 use crate::exchange::relay::Relay;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{ImportPolicy, ImportedTensor};
+use crate::python::adopt::adopt;
 use crate::python::convert::quietly;
-use crate::python::import::take_capsule::adopt;
 use crate::python::interpreter::pending_exception::is_pending;
 
 /// Exports an object through the exchange table of its type.

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::python::export::builder;
+use crate::python::class::builder;
 use crate::python::export::export_class::ExportClass;
 
 /// Adds a class to a module, and makes its objects export tensors: [`install`], then

@@ -9,9 +9,9 @@ use crate::backend::{Backends, Cpu};
 use crate::exchange::{ATTRIBUTE, Importable, NotImportable, OLD_ATTRIBUTE, ToObject, table};
 use crate::ffi::DLPackExchangeAPI;
 use crate::import::DLPackImport;
+use crate::python::class::from_dlpack_method::{ImportClass, add_from_dlpack};
 use crate::python::export::class_methods::ClassMethods;
 use crate::python::export::export_class::ExportClass;
-use crate::python::import::from_dlpack_method::{ImportClass, add_from_dlpack};
 use crate::python::table::publish::publish_as;
 use crate::python::table::py_host::PyHost;
 
