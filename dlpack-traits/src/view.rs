@@ -2,10 +2,9 @@
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::ptr::NonNull;
 use core::slice;
 
-use crate::describe::{Describe, Description, Facts, Layout, Slot, stored_bits};
+use crate::describe::{Describe, Description, Facts, Layout, Slot, SlotMut, stored_bits};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -55,13 +54,13 @@ impl<'a> TensorView<'a> {
         describe: impl FnOnce(Describe<'a>) -> Result<Description<'a>, Error>,
     ) -> Result<Self, Error> {
         let mut slot = Slot::new();
-        let place = NonNull::from(&mut slot);
+        let place = &raw mut slot;
         // SAFETY: 1. The slot is alive and not accessed until the description ends, which
         // is the next statement but one. An implementation can borrow the slot for longer
         // only if it keeps the description, and then `into_facts` rejects the tensor that it
         // returned.
         // 2. `new` initialised the spill.
-        let out = unsafe { Describe::at(place) };
+        let out = Describe::new(unsafe { SlotMut::at(place) });
         let checked = describe(out)?.into_checked();
         let facts = checked.into_facts(place)?;
         Ok(Self { slot, facts, lent: PhantomData })

@@ -5,8 +5,6 @@
 //! not use. [`Shaped::check_exactly`] is the slow path. It is outlined, shared by all types, and
 //! repeats the validation in 128-bit arithmetic, which either succeeds or yields the error.
 
-use core::ptr::NonNull;
-
 use super::alignment::{alignment, check_alignment};
 use super::amount::Amount;
 use super::bytes::{Span, element_type, stored_bits, whole_bytes};
@@ -44,13 +42,13 @@ impl Checked<'_> {
     ///
     /// [`Error::Custom`] for a tensor that was described in another slot.
     #[inline(always)]
-    pub(crate) fn into_facts(self, slot: NonNull<Slot>) -> Result<Facts, Error> {
+    pub(crate) fn into_facts(self, slot: *const Slot) -> Result<Facts, Error> {
         if self.is_in(slot) { Ok(self.facts) } else { Err(described_elsewhere()) }
     }
 
     /// Whether the tensor was described in this slot.
     #[inline(always)]
-    pub(crate) fn is_in(&self, slot: NonNull<Slot>) -> bool {
+    pub(crate) fn is_in(&self, slot: *const Slot) -> bool {
         self.described.is_in(slot)
     }
 
@@ -70,7 +68,7 @@ impl Checked<'_> {
     pub(crate) unsafe fn into_relocated_facts(
         self,
         memory: &Memory,
-        slot: NonNull<Slot>,
+        slot: *mut Slot,
     ) -> Result<Facts, Error> {
         let data = relocated(self.described, &self.facts, memory)?;
         let mut facts = self.into_facts(slot)?;

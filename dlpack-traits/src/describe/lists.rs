@@ -4,10 +4,9 @@
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-use core::ptr::NonNull;
 use core::slice;
 
-use super::slot::{INLINE, Slot, refusal, refuse, room};
+use super::slot::{INLINE, Slot, SlotMut};
 use super::walk::{Reach, contiguous};
 use crate::dims::Dim;
 use crate::error::Error;
@@ -17,33 +16,26 @@ use crate::strides::{self, MAX_NDIM};
 /// The shape and the strides in a slot, while they are written there.
 ///
 /// Invariant: `start` points to twice `ndim` initialised numbers, in the slot or in its
-/// spill, which only this value accesses for `'a`.
+/// spill.
 #[derive(Debug)]
 pub(super) struct Lists<'a> {
-    slot: NonNull<Slot>,
-    start: NonNull<i64>,
+    slot: SlotMut<'a>,
+    start: *mut i64,
     ndim: usize,
-    life: PhantomData<&'a mut Slot>,
 }
 
 impl<'a> Lists<'a> {
     /// Writes a shape into the slot, and the strides of a contiguous row-major tensor.
     ///
     /// Returns the lists, the elements that they reach, and whether the shape was refused.
-    ///
-    /// # Safety
-    ///
-    /// 1. `slot` points to a slot that only the caller accesses for `'a`, and whose `spill`
-    ///    is initialised.
     #[inline(always)]
-    pub(super) unsafe fn new<I: Dim>(slot: NonNull<Slot>, shape: &[I]) -> (Self, Reach, bool) {
-        let (ndim, life) = (shape.len(), PhantomData);
-        // SAFETY: 1. and 2. Guaranteed by our caller's 1.
-        let Some(start) = (unsafe { room(slot, ndim) }) else {
-            return (Self { slot, start: NonNull::dangling(), ndim: 0, life }, Reach::BEYOND, true);
+    pub(super) fn new<I: Dim>(mut slot: SlotMut<'a>, shape: &[I]) -> (Self, Reach, bool) {
+        let ndim = shape.len();
+        let Some(start) = slot.room(ndim) else {
+            return (Self { start: slot.inline(), slot, ndim: 0 }, Reach::BEYOND, true);
         };
-        let numbers = start.as_ptr().cast::<MaybeUninit<i64>>();
-        // SAFETY: there is room for twice `ndim` numbers, which by 1 only we access.
+        let numbers = start.cast::<MaybeUninit<i64>>();
+        // SAFETY: there is room for twice `ndim` numbers, which only we access.
         let dims = unsafe { slice::from_raw_parts_mut(numbers, ndim) };
         // SAFETY: as above, and these are the second half.
         let strides = unsafe { slice::from_raw_parts_mut(numbers.wrapping_add(ndim), ndim) };
@@ -57,15 +49,14 @@ impl<'a> Lists<'a> {
         );
         let (reach, refused) = match numel {
             Some(numel) => (Reach::of_contiguous(numel), false),
-            // SAFETY: 1. Guaranteed by our caller's 1. 2. `room` returned `start`.
-            None => (Reach::BEYOND, unsafe { write_unusual(slot, start, shape) }),
+            None => (Reach::BEYOND, write_unusual(slot.reborrow(), shape)),
         };
-        (Self { slot, start, ndim, life }, reach, refused)
+        (Self { slot, start, ndim }, reach, refused)
     }
 
     /// Rewrites the lists with only the first `ndim` dimensions. There are at least `ndim`,
     /// and `ndim` is at most `N`.
-    pub(super) fn truncated<const N: usize>(self, ndim: usize) -> (Self, Reach, bool) {
+    pub(super) fn truncated<const N: usize>(mut self, ndim: usize) -> (Self, Reach, bool) {
         let mut kept = [0; N];
         let (shape, _) = self.split();
         let kept = match (kept.get_mut(..ndim), shape.get(..ndim)) {
@@ -75,17 +66,14 @@ impl<'a> Lists<'a> {
             }
             _ => &mut [],
         };
-        // SAFETY: 1. By 1 of `new` only we access it. 2. The numbers that are kept were
-        // copied.
-        unsafe { Slot::clear(self.slot) };
-        // SAFETY: 1. Guaranteed by 1 of `new`.
-        unsafe { Self::new(self.slot, kept) }
+        self.slot.clear();
+        Self::new(self.slot, kept)
     }
 
     /// The slot, and the number of dimensions, as [`of_parts`](Self::of_parts) takes them.
     #[inline(always)]
-    pub(super) fn parts(&self) -> (NonNull<Slot>, usize) {
-        (self.slot, self.ndim)
+    pub(super) fn parts(&self) -> (*mut Slot, usize) {
+        (self.slot.as_ptr(), self.ndim)
     }
 
     /// Returns the lists of `parts`, for a call that completes them in the slot.
@@ -94,10 +82,11 @@ impl<'a> Lists<'a> {
     ///
     /// 1. [`parts`](Self::parts) returned them, for lists that are not used before the
     ///    result, and that are alive for `'a`.
-    pub(super) unsafe fn of_parts((slot, ndim): (NonNull<Slot>, usize)) -> Self {
-        // SAFETY: 1. By our caller's 1 and by 1 of `new`, only we access the slot.
-        let start = unsafe { Slot::start(slot) };
-        Self { slot, start, ndim, life: PhantomData }
+    pub(super) unsafe fn of_parts((slot, ndim): (*mut Slot, usize)) -> Self {
+        // SAFETY: 1. By our caller's 1 only the result accesses it. 2. By the invariant of
+        // the `SlotMut` from which the lists were made.
+        let mut slot = unsafe { SlotMut::at(slot) };
+        Self { start: slot.start(), slot, ndim }
     }
 
     /// Writes one stride per dimension. Returns the elements that they reach, and whether
@@ -111,10 +100,8 @@ impl<'a> Lists<'a> {
         contiguous: Reach,
         refused: bool,
     ) -> (Reach, bool) {
-        let slot = self.slot;
         if strides.len() != self.ndim {
-            // SAFETY: 1. Guaranteed by 1 of `new`.
-            unsafe { refuse_rank(slot, refused, self.ndim, strides.len()) };
+            refuse_rank(self.slot.reborrow(), refused, self.ndim, strides.len());
             return (Reach::BEYOND, true);
         }
         let (shape, places) = self.split_mut();
@@ -122,8 +109,7 @@ impl<'a> Lists<'a> {
         let axes = axes.map(|(&dim, (stride, place))| (dim, stride.to_i64(), place));
         match contiguous.strided(axes, |place, stride| *place = stride) {
             Some(reach) => (reach, refused),
-            // SAFETY: 1. Guaranteed by 1 of `new`.
-            None => (Reach::BEYOND, unsafe { write_all(slot, refused, strides, places) }),
+            None => (Reach::BEYOND, write_all(self.slot.reborrow(), refused, strides)),
         }
     }
 
@@ -156,13 +142,12 @@ impl<'a> Lists<'a> {
         for (to, &from) in new_strides.iter_mut().zip(strides) {
             *to = from.checked_mul(inner).ok_or(Error::SizeOverflow)?;
         }
-        // SAFETY: 1. Guaranteed by 1 of `new`. The lists were copied before.
-        let (lists, _, refused) = unsafe { Self::new(self.slot, new_shape) };
+        let (Lists { start, ndim, .. }, _, refused) = Lists::new(self.slot.reborrow(), new_shape);
+        (self.start, self.ndim) = (start, ndim);
         if refused {
             // SAFETY: 1. `new` stored the error, and nothing was written since.
-            return Err(unsafe { lists.refusal() });
+            return Err(unsafe { self.refusal() });
         }
-        *self = lists;
         // `new` has already written the strides of the appended axes.
         for (to, &from) in self.split_mut().1.iter_mut().zip(new_strides.iter()) {
             *to = from;
@@ -174,7 +159,7 @@ impl<'a> Lists<'a> {
     #[inline(always)]
     pub(super) fn split(&self) -> (&[i64], &[i64]) {
         // SAFETY: by the invariant there are `ndim` numbers, which only `&mut self` changes.
-        let shape = unsafe { slice::from_raw_parts(self.start.as_ptr(), self.ndim) };
+        let shape = unsafe { slice::from_raw_parts(self.start, self.ndim) };
         // SAFETY: by the invariant there are as many after them.
         let strides = unsafe { slice::from_raw_parts(self.strides(), self.ndim) };
         (shape, strides)
@@ -187,7 +172,7 @@ impl<'a> Lists<'a> {
     #[inline(always)]
     pub(super) fn split_mut(&mut self) -> (&[i64], &mut [i64]) {
         // SAFETY: by the invariant there are `ndim` numbers, and `self` is mutably borrowed.
-        let shape = unsafe { slice::from_raw_parts(self.start.as_ptr(), self.ndim) };
+        let shape = unsafe { slice::from_raw_parts(self.start, self.ndim) };
         // SAFETY: by the invariant there are as many after them, which do not overlap them.
         let strides = unsafe { slice::from_raw_parts_mut(self.strides(), self.ndim) };
         (shape, strides)
@@ -196,7 +181,7 @@ impl<'a> Lists<'a> {
     /// The address of the strides.
     #[inline(always)]
     fn strides(&self) -> *mut i64 {
-        self.start.as_ptr().wrapping_add(self.ndim)
+        self.start.wrapping_add(self.ndim)
     }
 
     #[inline(always)]
@@ -206,9 +191,8 @@ impl<'a> Lists<'a> {
 
     /// Stores the error of the description in the slot.
     #[inline(always)]
-    pub(super) fn refuse(&self, error: Error) {
-        // SAFETY: 1. Guaranteed by 1 of `new`.
-        unsafe { refuse(self.slot, error) }
+    pub(super) fn refuse(&mut self, error: Error) {
+        self.slot.reborrow().refuse(error);
     }
 
     /// The error that [`refuse`](Self::refuse) stored.
@@ -218,8 +202,8 @@ impl<'a> Lists<'a> {
     /// 1. `refuse` was called, and [`write`](Self::write) was not.
     #[inline(always)]
     pub(super) unsafe fn refusal(&self) -> Error {
-        // SAFETY: 1. Guaranteed by 1 of `new`. 2. Guaranteed by our caller's 1.
-        unsafe { refusal(self.slot) }
+        // SAFETY: 1. Guaranteed by our caller's 1.
+        unsafe { self.slot.refusal() }
     }
 
     /// Writes the C struct into the slot, with these lists.
@@ -232,12 +216,12 @@ impl<'a> Lists<'a> {
     pub(super) fn write(&self, tensor: DLTensor) {
         let tensor = DLTensor {
             ndim: self.ndim as i32,
-            shape: self.start.as_ptr(),
+            shape: self.start,
             strides: self.strides(),
             ..tensor
         };
-        // SAFETY: by 1 of `new` only we access the slot, whose first field is the struct.
-        unsafe { self.slot.cast::<DLTensor>().write(tensor) };
+        // SAFETY: only we access the slot, whose first field is the struct.
+        unsafe { self.slot.as_ptr().cast::<DLTensor>().write(tensor) };
     }
 
     /// Returns the complete tensor.
@@ -247,7 +231,7 @@ impl<'a> Lists<'a> {
     /// 1. [`write`](Self::write) was called, for these lists or for a copy of them.
     #[inline(always)]
     pub(super) unsafe fn described(self) -> Described<'a> {
-        Described { slot: self.slot, life: PhantomData }
+        Described { slot: self.slot.as_ptr(), life: PhantomData }
     }
 }
 
@@ -256,19 +240,11 @@ impl<'a> Lists<'a> {
 /// refused: then this returns `true`.
 ///
 /// It takes few words, because each inlined description contains the call.
-///
-/// # Safety
-///
-/// 1. As 1 of [`Lists::new`].
-/// 2. [`room`] returned `start`, for the length of `shape`.
 #[cold]
 #[inline(never)]
-unsafe fn write_unusual<I: Dim>(slot: NonNull<Slot>, start: NonNull<i64>, shape: &[I]) -> bool {
-    let (ndim, mut unfit) = (shape.len(), None);
-    let numbers = start.as_ptr().cast::<MaybeUninit<i64>>();
-    // SAFETY: by 2 there is room for twice `ndim` numbers, which by 1 only we access.
-    let numbers = unsafe { slice::from_raw_parts_mut(numbers, ndim.wrapping_mul(2)) };
-    let (dims, strides) = numbers.split_at_mut_checked(ndim).unwrap_or_default();
+fn write_unusual<I: Dim>(mut slot: SlotMut<'_>, shape: &[I]) -> bool {
+    let mut unfit = None;
+    let (dims, strides) = slot.places(shape.len());
     let mut step = 1_i64;
     let axes = shape.iter().zip(dims.iter_mut().zip(strides)).enumerate();
     for (axis, (dim, (to, stride))) in axes.rev() {
@@ -281,35 +257,25 @@ unsafe fn write_unusual<I: Dim>(slot: NonNull<Slot>, start: NonNull<i64>, shape:
         step = step.saturating_mul(dim.max(1));
     }
     if let Some(axis) = unfit {
-        // SAFETY: 1. Guaranteed by our caller's 1.
-        unsafe { refuse(slot, Error::DimTooLarge { axis }) };
+        slot.refuse(Error::DimTooLarge { axis });
     }
     unfit.is_some()
 }
 
 /// Writes strides for which [`Reach::strided`] returned `None`. If one does not fit, they
 /// are refused, unless the description was `refused` before. Returns whether it is refused.
-///
-/// # Safety
-///
-/// 1. As 1 of [`Lists::new`].
 #[cold]
 #[inline(never)]
-unsafe fn write_all<I: Dim>(
-    slot: NonNull<Slot>,
-    refused: bool,
-    strides: &[I],
-    places: &mut [i64],
-) -> bool {
+fn write_all<I: Dim>(mut slot: SlotMut<'_>, refused: bool, strides: &[I]) -> bool {
+    let (_, places) = slot.places(strides.len());
     for (axis, (place, stride)) in places.iter_mut().zip(strides).enumerate() {
         let Some(stride) = stride.to_i64() else {
             if !refused {
-                // SAFETY: 1. Guaranteed by our caller's 1.
-                unsafe { refuse(slot, Error::StrideTooLarge { axis }) };
+                slot.refuse(Error::StrideTooLarge { axis });
             }
             return true;
         };
-        *place = stride;
+        place.write(stride);
     }
     refused
 }
@@ -320,14 +286,14 @@ unsafe fn write_all<I: Dim>(
 /// slot or in its spill. No one writes to them for `'a`.
 #[derive(Clone, Copy)]
 pub(crate) struct Described<'a> {
-    slot: NonNull<Slot>,
+    slot: *const Slot,
     life: PhantomData<&'a Slot>,
 }
 
 impl<'a> Described<'a> {
     /// Whether the tensor was described in this slot.
     #[inline(always)]
-    pub(super) fn is_in(self, slot: NonNull<Slot>) -> bool {
+    pub(super) fn is_in(self, slot: *const Slot) -> bool {
         self.slot == slot
     }
 
@@ -336,7 +302,7 @@ impl<'a> Described<'a> {
     pub(super) fn tensor(self) -> &'a DLTensor {
         // SAFETY: by the invariant the `DLTensor` is initialised, and is alive and
         // unchanged for `'a`.
-        unsafe { self.slot.cast::<DLTensor>().as_ref() }
+        unsafe { &*self.slot.cast::<DLTensor>() }
     }
 
     #[inline(always)]
@@ -364,15 +330,10 @@ impl fmt::Debug for Described<'_> {
 
 /// Refuses strides of another rank than the shape, unless the description was `refused`
 /// before.
-///
-/// # Safety
-///
-/// 1. As 1 of [`Lists::new`].
 #[cold]
 #[inline(never)]
-unsafe fn refuse_rank(slot: NonNull<Slot>, refused: bool, shape: usize, strides: usize) {
+fn refuse_rank(slot: SlotMut<'_>, refused: bool, shape: usize, strides: usize) {
     if !refused {
-        // SAFETY: 1. Guaranteed by our caller's 1.
-        unsafe { refuse(slot, Error::RankMismatch { shape, strides }) }
+        slot.refuse(Error::RankMismatch { shape, strides });
     }
 }

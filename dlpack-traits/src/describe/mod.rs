@@ -35,10 +35,8 @@ pub(crate) use alignment::alignment;
 pub(crate) use bytes::stored_bits;
 pub(crate) use check::{Checked, described_elsewhere};
 pub(crate) use facts::Facts;
+pub(crate) use slot::SlotMut;
 pub(crate) use walk::Reach;
-
-use core::marker::PhantomData;
-use core::ptr::NonNull;
 
 use crate::dims::{AsDims, Dim};
 use crate::error::Error;
@@ -75,18 +73,13 @@ use lists::Lists;
 #[must_use = "a tensor is described by naming its data"]
 #[derive(Debug)]
 pub struct Describe<'a> {
-    slot: NonNull<Slot>,
-    life: PhantomData<&'a mut Slot>,
+    slot: SlotMut<'a>,
 }
 
 impl<'a> Describe<'a> {
-    /// # Safety
-    ///
-    /// 1. `slot` points to a slot that only the result accesses for `'a`.
-    /// 2. Its `spill` is initialised.
     #[inline(always)]
-    pub(crate) unsafe fn at(slot: NonNull<Slot>) -> Self {
-        Self { slot, life: PhantomData }
+    pub(crate) fn new(slot: SlotMut<'a>) -> Self {
+        Self { slot }
     }
 
     /// Sets the shape: the size of each dimension in elements, from the slowest axis to the
@@ -103,8 +96,7 @@ impl<'a> Describe<'a> {
     /// As [`shape`](Self::shape), from a list that need not outlive the call.
     #[inline(always)]
     pub fn shape_from<D: AsDims + ?Sized>(self, shape: &D) -> Shaped<'a> {
-        // SAFETY: 1. Guaranteed by 1 and 2 of `at`.
-        Shaped::new(unsafe { Lists::new(self.slot, shape.as_dims()) })
+        Shaped::new(Lists::new(self.slot, shape.as_dims()))
     }
 
     /// Sets all attributes from a [`Layout`].
@@ -138,9 +130,8 @@ impl Slot {
     /// Starts the description of a tensor in this slot. It replaces an earlier one.
     #[inline(always)]
     pub fn describe(&mut self) -> Describe<'_> {
-        self.reset();
-        // SAFETY: 1. The slot is mutably borrowed for the lifetime of the result.
-        // 2. `Slot::new` initialised its spill.
-        unsafe { Describe::at(NonNull::from(self)) }
+        let mut slot = SlotMut::of(self);
+        slot.clear();
+        Describe::new(slot)
     }
 }

@@ -1,7 +1,6 @@
 //! A description in the form that the slow path takes: [`Packed`].
 
 use core::marker::PhantomData;
-use core::ptr::NonNull;
 
 use super::amount::Amount;
 use super::lists::Lists;
@@ -21,7 +20,7 @@ use crate::ffi;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Packed<'a> {
-    slot: NonNull<Slot>,
+    slot: *mut Slot,
     ndim: usize,
     offset: u64,
     pitch: u64,

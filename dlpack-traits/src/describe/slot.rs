@@ -1,11 +1,14 @@
-//! The memory in which a tensor is described: [`Slot`].
+//! The memory in which a tensor is described: [`Slot`], and exclusive access to it:
+//! [`SlotMut`].
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
 use core::ffi::c_void;
 use core::fmt;
+use core::marker::PhantomData;
 use core::mem::{MaybeUninit, offset_of};
 use core::ptr::NonNull;
+use core::slice;
 
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLTensor};
@@ -65,38 +68,6 @@ impl Slot {
             dims: [MaybeUninit::uninit(); 2 * INLINE],
         }
     }
-
-    /// Ends an earlier description of a tensor in this slot.
-    #[inline(always)]
-    pub(super) fn reset(&mut self) {
-        if self.spill.is_some() {
-            // SAFETY: 1. `new` initialised the spill, and the slot is mutably borrowed. 2.
-            // By its lifetime an earlier description of a tensor here has ended.
-            unsafe { Self::clear(NonNull::from(self)) }
-        }
-    }
-
-    /// Frees the spill, if there is one.
-    ///
-    /// # Safety
-    ///
-    /// 1. `slot` points to a slot whose `spill` is initialised, and no one else accesses
-    ///    that field meanwhile.
-    /// 2. Nothing reads the lists of a tensor that was described there any more.
-    #[inline(always)]
-    pub(crate) unsafe fn clear(slot: NonNull<Self>) {
-        let place = spill_of(slot);
-        // SAFETY: by 1 it is initialised and only we access it.
-        if let Some(start) = unsafe { place.read() } {
-            // The store is inside of the branch, which is rare, so that most exports skip
-            // it.
-            // SAFETY: as above.
-            unsafe { place.write(None) };
-            // SAFETY: 1. `spill` stored the pointer there, and it was just removed. By 2
-            // its numbers are not needed any more.
-            unsafe { Spill::free(start) }
-        }
-    }
 }
 
 impl Slot {
@@ -106,26 +77,9 @@ impl Slot {
     ///
     /// 1. `slot` points to memory for a slot, which no one else accesses.
     #[inline(always)]
-    pub(crate) unsafe fn init(slot: NonNull<Self>) {
+    pub(crate) unsafe fn init(slot: *mut Self) {
         // SAFETY: by 1 it may be written.
         unsafe { spill_of(slot).write(None) }
-    }
-
-    /// The address of the lists that were last written in a slot.
-    ///
-    /// # Safety
-    ///
-    /// 1. `slot` points to a slot whose `spill` is initialised, and no one else accesses it.
-    pub(super) unsafe fn start(slot: NonNull<Self>) -> NonNull<i64> {
-        // SAFETY: by 1 the field is inside of the slot.
-        let place = unsafe { &raw const (*slot.as_ptr()).spill };
-        // SAFETY: by 1 it is initialised and only we access it.
-        match unsafe { place.read() } {
-            // SAFETY: the allocation has the capacity in front and at least one more
-            // number.
-            Some(spill) => unsafe { spill.add(1) },
-            None => inline(slot),
-        }
     }
 
     /// Replaces the data pointer of the C struct.
@@ -135,9 +89,9 @@ impl Slot {
     /// 1. A tensor was described in `slot`, its description has ended, and no one else
     ///    accesses the slot.
     #[inline(always)]
-    pub(crate) unsafe fn set_data(slot: NonNull<Self>, data: *mut u8) {
+    pub(crate) unsafe fn set_data(slot: *mut Self, data: *mut u8) {
         const DATA: usize = offset_of!(Slot, tensor).wrapping_add(offset_of!(DLTensor, data));
-        let place = slot.as_ptr().wrapping_byte_add(DATA).cast::<*mut c_void>();
+        let place = slot.wrapping_byte_add(DATA).cast::<*mut c_void>();
         // SAFETY: by 1 it may be written.
         unsafe { place.write(data.cast()) }
     }
@@ -176,9 +130,7 @@ impl fmt::Debug for Slot {
 impl Drop for Slot {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: 1. `new` initialised the spill, and the slot is mutably borrowed. 2. By
-        // its lifetime a description of a tensor here has ended.
-        unsafe { Self::clear(NonNull::from(self)) }
+        SlotMut::of(self).clear();
     }
 }
 
@@ -210,15 +162,25 @@ impl Spill {
         Ok(start)
     }
 
+    /// The number of dimensions for which there is room.
+    ///
+    /// # Safety
+    ///
+    /// 1. `start` was returned by [`alloc`](Self::alloc), and was not freed.
+    unsafe fn capacity(start: NonNull<i64>) -> usize {
+        // SAFETY: by 1, `alloc` wrote the capacity there.
+        usize::try_from(unsafe { start.read() }).unwrap_or(0)
+    }
+
     /// # Safety
     ///
     /// 1. `start` was returned by [`alloc`](Self::alloc) and is not used again.
     #[cold]
     unsafe fn free(start: NonNull<i64>) {
-        // SAFETY: `alloc` wrote the capacity there.
-        let ndim = unsafe { start.read() };
+        // SAFETY: 1. Guaranteed by our caller's 1.
+        let ndim = unsafe { Self::capacity(start) };
         // `alloc` computed the same layout from the same number.
-        if let Some(layout) = usize::try_from(ndim).ok().and_then(Self::layout) {
+        if let Some(layout) = Self::layout(ndim) {
             // SAFETY: `alloc` allocated the memory with this layout.
             unsafe { dealloc(start.as_ptr().cast(), layout) }
         }
@@ -227,84 +189,151 @@ impl Spill {
 
 /// The address of the spill of a slot.
 #[inline(always)]
-fn spill_of(slot: NonNull<Slot>) -> *mut Option<NonNull<i64>> {
-    slot.as_ptr().wrapping_byte_add(offset_of!(Slot, spill)).cast()
+fn spill_of(slot: *mut Slot) -> *mut Option<NonNull<i64>> {
+    slot.wrapping_byte_add(offset_of!(Slot, spill)).cast()
 }
 
-/// Returns room for shape and strides of `ndim` dimensions, in the slot or in a new spill.
-/// `None` if there is no room: then the description was refused.
+/// Exclusive access to a slot for `'a`.
 ///
-/// # Safety
+/// It stores the address, because addresses of the lists are derived from it, and a use of a
+/// `&mut Slot` would make them invalid.
 ///
-/// 1. `slot` points to a slot whose `spill` is initialised, and no one else accesses it.
-/// 2. Nothing reads lists that are in its spill any more.
-#[inline(always)]
-pub(super) unsafe fn room(slot: NonNull<Slot>, ndim: usize) -> Option<NonNull<i64>> {
-    if ndim > INLINE {
-        // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
-        return unsafe { spill(slot, ndim) };
+/// Invariant: for `'a` the slot is alive, its `spill` is initialised, and no one else
+/// accesses it.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct SlotMut<'a> {
+    slot: *mut Slot,
+    life: PhantomData<&'a mut Slot>,
+}
+
+impl<'a> SlotMut<'a> {
+    #[inline(always)]
+    pub(crate) fn of(slot: &'a mut Slot) -> Self {
+        Self { slot, life: PhantomData }
     }
-    Some(inline(slot))
-}
 
-/// The address of the lists that a slot stores itself.
-#[inline(always)]
-fn inline(slot: NonNull<Slot>) -> NonNull<i64> {
-    let start = slot.as_ptr().wrapping_byte_add(offset_of!(Slot, dims)).cast();
-    // SAFETY: a field of a slot is not at address 0.
-    unsafe { NonNull::new_unchecked(start) }
-}
+    /// # Safety
+    ///
+    /// 1. `slot` points to a slot that only the result accesses for `'a`.
+    /// 2. Its `spill` is initialised.
+    #[inline(always)]
+    pub(crate) unsafe fn at(slot: *mut Slot) -> Self {
+        Self { slot, life: PhantomData }
+    }
 
-/// Gives a slot a spill for `ndim` dimensions, and returns the address of the first. A
-/// previous spill is freed.
-///
-/// # Safety
-///
-/// 1. and 2. As for [`room`].
-#[cold]
-#[inline(never)]
-unsafe fn spill(slot: NonNull<Slot>, ndim: usize) -> Option<NonNull<i64>> {
-    let spill = match Spill::alloc(ndim) {
-        Ok(spill) => spill,
-        Err(error) => {
-            // SAFETY: 1. Guaranteed by our caller's 1.
-            unsafe { refuse(slot, error) };
-            return None;
+    #[inline(always)]
+    pub(super) fn reborrow(&mut self) -> SlotMut<'_> {
+        SlotMut { slot: self.slot, life: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(super) fn as_ptr(&self) -> *mut Slot {
+        self.slot
+    }
+
+    /// Frees the spill, if there is one. Addresses of lists that are in it are then dangling.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        let place = spill_of(self.slot);
+        // SAFETY: by the invariant it is initialised, and only we access it.
+        if let Some(start) = unsafe { place.read() } {
+            // The store is inside of the branch, which is rare, so that most exports skip
+            // it.
+            // SAFETY: as above.
+            unsafe { place.write(None) };
+            // SAFETY: 1. `spill` stored the address there, and it was just removed.
+            unsafe { Spill::free(start) }
         }
-    };
-    // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
-    unsafe { Slot::clear(slot) };
-    // SAFETY: by 1 it is initialised and only we access it.
-    unsafe { spill_of(slot).write(Some(spill)) };
-    // SAFETY: the allocation has the capacity in front and at least one more number.
-    Some(unsafe { spill.add(1) })
-}
+    }
 
-/// Stores the error of a description in place of the C struct. In registers, the error
-/// would be carried and moved on paths without an error too (measured: 12 instructions per
-/// export).
-///
-/// # Safety
-///
-/// 1. As 1 of [`room`].
-#[cold]
-#[inline(never)]
-pub(super) unsafe fn refuse(slot: NonNull<Slot>, error: Error) {
-    // SAFETY: by the assertion below an error fits in place of the struct, and by 1 it may
-    // be written.
-    unsafe { slot.cast::<Error>().write(error) }
-}
+    /// The address of the lists that were last written.
+    #[inline(always)]
+    pub(super) fn start(&mut self) -> *mut i64 {
+        // SAFETY: by the invariant it is initialised, and only we access it.
+        match unsafe { spill_of(self.slot).read() } {
+            Some(spill) => spill.as_ptr().wrapping_add(1),
+            None => self.inline(),
+        }
+    }
 
-/// The error that [`refuse`] stored.
-///
-/// # Safety
-///
-/// 1. As 1 of [`room`].
-/// 2. `refuse` was called, and nothing was written there since.
-#[cold]
-pub(super) unsafe fn refusal(slot: NonNull<Slot>) -> Error {
-    // SAFETY: by 1 it may be read, and by 2 an error is stored there.
-    unsafe { slot.cast::<Error>().read() }
+    /// Returns the address of room for shape and strides of `ndim` dimensions, in the slot
+    /// or in a new spill, which replaces an earlier one. `None` if there is no room: then
+    /// the description was refused.
+    #[inline(always)]
+    pub(super) fn room(&mut self, ndim: usize) -> Option<*mut i64> {
+        if ndim > INLINE { self.reborrow().spill(ndim) } else { Some(self.inline()) }
+    }
+
+    /// The room for shape and strides of `ndim` dimensions that [`room`](Self::room)
+    /// returned last, for as many. It is empty if there is less.
+    #[inline(always)]
+    pub(super) fn places(
+        &mut self,
+        ndim: usize,
+    ) -> (&mut [MaybeUninit<i64>], &mut [MaybeUninit<i64>]) {
+        // SAFETY: by the invariant it is initialised, and only we access it.
+        let spill = unsafe { spill_of(self.slot).read() };
+        let (start, capacity) = match spill {
+            Some(spill) if ndim > INLINE => {
+                // SAFETY: 1. The spill is in use.
+                (spill.as_ptr().wrapping_add(1), unsafe { Spill::capacity(spill) })
+            }
+            _ => (self.inline(), INLINE),
+        };
+        let len = capacity.wrapping_mul(2);
+        // SAFETY: there is room for as many numbers, in the slot or in its spill, which by
+        // the invariant only `self` accesses.
+        let room: &mut [MaybeUninit<i64>] = unsafe { slice::from_raw_parts_mut(start.cast(), len) };
+        let Some((dims, rest)) = room.split_at_mut_checked(ndim) else {
+            return Default::default();
+        };
+        (dims, rest.get_mut(..ndim).unwrap_or_default())
+    }
+
+    /// The address of the lists that the slot stores itself.
+    #[inline(always)]
+    pub(super) fn inline(&self) -> *mut i64 {
+        self.slot.wrapping_byte_add(offset_of!(Slot, dims)).cast()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spill(mut self, ndim: usize) -> Option<*mut i64> {
+        let spill = match Spill::alloc(ndim) {
+            Ok(spill) => spill,
+            Err(error) => {
+                self.refuse(error);
+                return None;
+            }
+        };
+        self.clear();
+        // SAFETY: by the invariant only we access it.
+        unsafe { spill_of(self.slot).write(Some(spill)) };
+        Some(spill.as_ptr().wrapping_add(1))
+    }
+
+    /// Stores the error of a description in place of the C struct. In registers, the error
+    /// would be carried and moved on paths without an error too (measured: 12 instructions
+    /// per export).
+    #[cold]
+    #[inline(never)]
+    pub(super) fn refuse(self, error: Error) {
+        // SAFETY: by the assertion below an error fits in place of the struct, and by the
+        // invariant it may be written.
+        unsafe { self.slot.cast::<Error>().write(error) }
+    }
+
+    /// The error that [`refuse`](Self::refuse) stored.
+    ///
+    /// # Safety
+    ///
+    /// 1. `refuse` was called, and nothing was written there since.
+    #[cold]
+    pub(super) unsafe fn refusal(&self) -> Error {
+        // SAFETY: by the invariant it may be read, and by 1 an error is stored there.
+        unsafe { self.slot.cast::<Error>().read() }
+    }
 }
 
 const _: () = {

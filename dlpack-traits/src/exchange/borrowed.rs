@@ -6,7 +6,6 @@
 //! `StreamArg::work_stream` synchronizes work on other streams with it.
 
 use core::mem::MaybeUninit;
-use core::ptr::NonNull;
 
 use super::TableError;
 use super::interned_dims::lasting;
@@ -34,7 +33,7 @@ pub(super) fn borrowed<T: DLPackExport, E>(
 ) -> Result<(), TableError<E>> {
     value.sync_for(StreamArg::work_stream())?;
     let mut slot = Slot::new();
-    let place = NonNull::from(&slot);
+    let place = &raw const slot;
     let description = value.describe(slot.describe())?;
     // The memory and the lists of a description outlive the slot only if it was made in
     // this slot.

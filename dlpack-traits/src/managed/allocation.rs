@@ -6,7 +6,7 @@ use core::ffi::c_void;
 use core::mem::{MaybeUninit, offset_of};
 use core::ptr::NonNull;
 
-use crate::describe::Slot;
+use crate::describe::{Slot, SlotMut};
 use crate::error::Error;
 use crate::managed::head::Head;
 use crate::panic::catch_second_panic;
@@ -70,9 +70,8 @@ impl<T> Allocation<T> {
     }
 
     #[inline(always)]
-    pub(super) fn slot(self) -> NonNull<Slot> {
-        // SAFETY: by the invariant the field is inside of the allocation.
-        unsafe { self.0.byte_add(Self::SLOT) }.cast()
+    pub(super) fn slot(self) -> *mut Slot {
+        self.0.as_ptr().wrapping_byte_add(Self::SLOT).cast()
     }
 
     /// Converts the address to a `manager_ctx`.
@@ -98,9 +97,8 @@ impl<T> Allocation<T> {
     /// 1. No copy of this is used again, and no one uses the memory.
     #[inline(always)]
     pub(super) unsafe fn free(self) {
-        // SAFETY: 1. By the invariant it is initialised, and by 1 nothing uses it. 2.
-        // Guaranteed by our caller's 1.
-        unsafe { Slot::clear(self.slot()) };
+        // SAFETY: 1. Guaranteed by our caller's 1. 2. By the invariant it is initialised.
+        unsafe { SlotMut::at(self.slot()) }.clear();
         // SAFETY: `allocate` allocated the memory with this layout.
         unsafe { dealloc(self.0.as_ptr().cast(), Self::LAYOUT) }
     }
@@ -157,13 +155,13 @@ impl<T> Allocation<T> {
 ///    nothing uses it again. `drop` may be called once for its value.
 #[cold]
 #[inline(never)]
-unsafe fn discard(value: *mut u8, drop: unsafe fn(*mut u8), slot: NonNull<Slot>, layout: Layout) {
-    struct Free(*mut u8, NonNull<Slot>, Layout);
+unsafe fn discard(value: *mut u8, drop: unsafe fn(*mut u8), slot: *mut Slot, layout: Layout) {
+    struct Free(*mut u8, *mut Slot, Layout);
     impl Drop for Free {
         fn drop(&mut self) {
-            // SAFETY: 1. By the invariant of `Allocation` it is initialised, and by 1 of
-            // `discard` nothing uses it. 2. Guaranteed by 1 of `discard`.
-            unsafe { Slot::clear(self.1) };
+            // SAFETY: 1. Guaranteed by 1 of `discard`. 2. By the invariant of `Allocation` it
+            // is initialised.
+            unsafe { SlotMut::at(self.1) }.clear();
             // SAFETY: `allocate` allocated the memory with this layout.
             unsafe { dealloc(self.0, self.2) }
         }

@@ -4,7 +4,7 @@
 use core::marker::PhantomData;
 use core::mem::{forget, needs_drop, offset_of};
 
-use crate::describe::{Checked, Describe, Slot};
+use crate::describe::{Checked, Describe, SlotMut};
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::flags::Flags;
@@ -151,14 +151,12 @@ impl<T> Loan<'_, T> {
     ///    [`finish`](Self::finish), before any other use of `self`.
     #[inline(always)]
     pub(crate) unsafe fn describe<'a>(&self) -> Describe<'a> {
-        let slot = self.block.slot();
+        // SAFETY: 1. Only the current lend accesses the slot, and by our caller's 1 only
+        // through the result. 2. `new` initialised the spill.
+        let mut slot = unsafe { SlotMut::at(self.block.slot()) };
         // The previous consumer may have had more dimensions than fit inline.
-        // SAFETY: 1. `new` initialised the spill, and only the current lend accesses the
-        // slot. 2. The previous lend has ended.
-        unsafe { Slot::clear(slot) };
-        // SAFETY: 1. As above, and guaranteed by our caller's 1. 2. `new` initialised the
-        // spill.
-        unsafe { Describe::at(slot) }
+        slot.clear();
+        Describe::new(slot)
     }
 
     /// Completes the C struct and gives it away.

@@ -9,9 +9,8 @@
 //! annotate` does.
 
 use core::mem::forget;
-use core::ptr::NonNull;
 
-use crate::describe::{Describe, Description, DescriptionMut, Facts, Slot};
+use crate::describe::{Describe, Description, DescriptionMut, Facts, Slot, SlotMut};
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::managed::ManagedTensor;
@@ -129,7 +128,7 @@ impl<O: Send + 'static> Placed<O> {
         // SAFETY: 1. Only this function accesses the slot, until `into_facts` ends the
         // description.
         // 2. `allocate` initialised the spill.
-        let out = unsafe { Describe::at(self.place.slot()) };
+        let out = Describe::new(unsafe { SlotMut::at(self.place.slot()) });
         // SAFETY: nothing else borrows the owner. The borrow is treated as alive until the
         // deleter runs: the owner is not accessed any more, and what it lends is stored
         // only in the packet.
@@ -194,12 +193,12 @@ impl Packet {
             // SAFETY: nothing else borrows the owner. The borrow is treated as alive until
             // the deleter runs: the owner is not accessed any more.
             Some(placed) => (unsafe { placed.place.value().as_ref() }.data(), placed.place.slot()),
-            None => (DataRef::refused(&Error::NotShareable), NonNull::from(&mut aside)),
+            None => (DataRef::refused(&Error::NotShareable), &raw mut aside),
         };
         // SAFETY: 1. Only this function accesses the slot, until `into_relocated_facts` ends the
         // description.
         // 2. `allocate` or `Slot::new` initialised the spill.
-        let out = unsafe { Describe::at(slot) };
+        let out = Describe::new(unsafe { SlotMut::at(slot) });
         // The layout is the tensor's, the memory is the owner's: only the owner keeps its
         // memory alive for the consumer.
         let checked = tensor.describe_in(out)?.into_checked();
