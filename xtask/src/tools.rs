@@ -13,7 +13,7 @@ use crate::venv;
 pub(crate) fn ensure(checkout: &Checkout, tool: &str, stage: &mut Stage) -> Outcome<PathBuf> {
     let root = checkout.target().join("tools");
     let folder = root.join("bin");
-    let own = folder.join(tool);
+    let own = folder.join(format!("{tool}{}", std::env::consts::EXE_SUFFIX));
     if own.exists() || answer_of(tool, &["--version"]).is_some() {
         return Ok(folder);
     }
