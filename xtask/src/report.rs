@@ -136,6 +136,8 @@ fn closing_lines(log: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -153,6 +155,40 @@ mod tests {
         for (required, name) in [("numpy, webgpu", "webgpu"), ("vulkan,webgpu", "vulkan")] {
             let sentence = format!("DLPACK_REQUIRE names {name}, but there is no lavapipe.");
             assert_eq!(stop(required), ("failed", sentence));
+        }
+    }
+
+    /// pytest gets the caller's `DLPACK_REQUIRE` too, and rejects names that it does not know.
+    #[test]
+    fn pytest_accepts_the_names_of_tools() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let read = |name: &str| std::fs::read_to_string(root.join(name)).expect(name);
+        let known = read("tests/python/conftest.py");
+        let mut names: Vec<String> = read(".ci/run")
+            .lines()
+            .filter_map(|line| line.split_once('=').filter(|(name, _)| !name.contains(' ')))
+            .flat_map(|(_, names)| names.split(',').map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        assert!(names.len() > 10, "{names:?}");
+        let mut left = vec![root.join("xtask/src")];
+        while let Some(folder) = left.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    left.push(path);
+                    continue;
+                }
+                let source = std::fs::read_to_string(&path).expect("text");
+                let calls = source.split("missing(").skip(1).map(str::trim_start);
+                let literals = calls.filter_map(|call| call.strip_prefix('"')?.split_once('"'));
+                let is_name =
+                    |name: &&str| name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+                names.extend(literals.map(|(name, _)| name).filter(is_name).map(str::to_owned));
+            }
+        }
+        assert!(names.iter().any(|name| name == "no_std"), "{names:?}");
+        for name in names {
+            assert!(known.contains(&format!("\"{name}\"")), "conftest.py does not know {name}");
         }
     }
 
