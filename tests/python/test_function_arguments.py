@@ -4,6 +4,7 @@ import gc
 import sys
 import threading
 
+import dlpack_testing as testing
 import pytest
 from conftest import check_leaks, require
 from dlpack_testing import Frozen, Single, Writable, arguments
@@ -256,6 +257,34 @@ def test_threads_read_one_array_at_once():
     assert sums == [1 << 16] * 4
 
 
+@pytest.mark.parametrize("requires", [True, False, None, property(lambda self: True)])
+def test_a_tensor_with_a_gradient_is_read_but_not_changed(requires):
+    """Autograd would not see the change. The tensor is exported by an exchange table, as
+    PyTorch's is. Rule W5."""
+    testing.script()
+    namespace = {"__dlpack_c_exchange_api__": testing.scripted_table()}
+    if requires is not None:
+        namespace["requires_grad"] = requires
+    tensor = type("Tensor", (), namespace)()
+    for _ in range(2):
+        assert arguments.floats(tensor) == [1, 2, 3]
+        if requires in (False, None):
+            assert arguments.writable(tensor) is tensor
+        else:
+            with pytest.raises(ValueError, match=r"autograd.*`x\.detach\(\)`"):
+                arguments.writable(tensor)
+
+
+@pytest.mark.parametrize("wrong", [[1.0], 1.0, (1.0,), range(3), bytes(4), bytearray(4)])
+def test_no_copy_is_suggested_for_an_array_that_is_changed(wrong):
+    """The function would change the copy."""
+    with pytest.raises(TypeError, match="is not a tensor.*in place") as raised:
+        arguments.writable(wrong)
+    assert "numpy." not in text(raised)
+    with pytest.raises(TypeError, match="float64.*keep the converted copy"):
+        arguments.writable(np.zeros(3))
+
+
 def test_tensors_of_pytorch():
     require("torch")
     import torch
@@ -272,3 +301,9 @@ def test_tensors_of_pytorch():
         arguments.matrix(tensor.double())
     with pytest.raises(ValueError, match="share memory"):
         arguments.writable(torch.zeros(1).expand(3))
+    parameter = torch.nn.Parameter(tensor)
+    with torch.no_grad(), pytest.raises(ValueError, match=r"x\.detach\(\)"):
+        arguments.writable(parameter)
+    assert arguments.writable(parameter.detach()).data_ptr() == tensor.data_ptr()
+    parameter.requires_grad_(False)
+    assert arguments.writable(parameter) is parameter

@@ -13,9 +13,11 @@ use super::fixed_rank::ANY_RANK;
 use crate::describe::alignment;
 use crate::dtype::DataType;
 use crate::error::Error;
+use crate::ffi;
 use crate::import::{ImportError, ImportedElement, ImportedTensor, cast, is_of_numpy};
 use crate::python::convert::quietly;
 use crate::python::import::from_dlpack::from_dlpack;
+use crate::python::table::lookup::requires_grad;
 use crate::strides;
 
 /// Imports an argument, for elements of the type `dtype` if it is known.
@@ -29,6 +31,33 @@ pub(super) fn import(
     dtype: Option<DataType>,
 ) -> PyResult<ImportedTensor> {
     from_dlpack(object).map_err(|error| not_a_tensor(object, dtype, error))
+}
+
+/// Imports an argument that the function changes. A list is rejected without a suggestion
+/// how to convert it, because the function would change the copy.
+///
+/// # Errors
+///
+/// As for [`import`].
+#[inline]
+pub(super) fn import_mut(object: &Bound<'_, PyAny>) -> PyResult<ImportedTensor> {
+    from_dlpack(object).map_err(|error| not_a_tensor_to_change(object, error))
+}
+
+#[cold]
+fn not_a_tensor_to_change(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = object.py();
+    if !has_no_protocol(object, &error) {
+        return error;
+    }
+    let text = error.value(py).to_string();
+    let found = text.split_once("; pass ").map_or(text.as_str(), |(found, _)| found);
+    let instead = PyTypeError::new_err(format!(
+        "{found}; pass a tensor, such as one of NumPy or PyTorch, which the function changes in \
+         place"
+    ));
+    quietly::<()>(py, Err(error));
+    instead
 }
 
 /// Converts the `AttributeError` of an object without `__dlpack__` to a `TypeError`.
@@ -85,6 +114,37 @@ pub(super) fn check<T: ImportedElement>(tensor: &ImportedTensor, rank: usize) ->
         return Err(rejected(tensor, Error::NotOnHost { device }));
     }
     check_rank::<T>(tensor, rank)
+}
+
+/// Checks an argument that the function changes: as [`check`], [`check_writable`], and that
+/// autograd need not see the changes.
+///
+/// # Errors
+///
+/// Those of [`check`] and [`check_writable`]; `ValueError` for a tensor that requires a
+/// gradient.
+#[inline]
+pub(super) fn check_mut<T: ImportedElement>(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+    rank: usize,
+) -> PyResult<()> {
+    match T::DTYPE {
+        Some(asked) if asked != tensor.dtype() => return Err(of_dtype_to_change(asked, tensor)),
+        _ => check::<T>(tensor, rank)?,
+    }
+    check_writable(tensor)?;
+    check_no_grad(object, tensor)
+}
+
+#[cold]
+fn of_dtype_to_change(asked: DataType, tensor: &ImportedTensor) -> PyErr {
+    PyTypeError::new_err(format!(
+        "expected {asked}, got {}{}; the function changes the tensor in place, so keep the \
+         converted copy",
+        tensor.dtype(),
+        cast(&[asked])
+    ))
 }
 
 /// Checks dtype, alignment and number of dimensions of an argument in memory of a device.
@@ -153,6 +213,24 @@ pub(super) fn check_writable(tensor: &ImportedTensor) -> PyResult<()> {
         ));
     }
     Ok(())
+}
+
+/// Checks that autograd need not see changes of an argument.
+///
+/// # Errors
+///
+/// `ValueError` for a tensor that requires a gradient, and those of [`requires_grad`].
+#[inline]
+pub(super) fn check_no_grad(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyResult<()> {
+    // A tensor of integers cannot require a gradient.
+    let code = tensor.dtype().code();
+    if matches!(code, ffi::kDLInt | ffi::kDLUInt | ffi::kDLBool) || !requires_grad(object)? {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(
+        "expected a tensor that does not require a gradient, because autograd does not see the \
+         changes; pass `x.detach()` (PyTorch)",
+    ))
 }
 
 /// The shape without the axes that belong to each element.

@@ -97,10 +97,12 @@ impl<B: Backend, T, const N: usize> PyDeviceTensor<'_, B, T, N> {
     ///
     /// # Errors
     ///
-    /// `ValueError` for read-only memory, and for elements that share memory; those of
-    /// [`DeviceTensor::as_ptr_on`].
+    /// `ValueError` for read-only memory, for elements that share memory, and for a tensor
+    /// that requires a gradient; those of [`DeviceTensor::as_ptr_on`].
     pub fn as_mut_ptr_on(&self, stream: &WorkStream<B>) -> PyResult<*mut u8> {
-        checks::check_writable(self.tensor.imported())?;
+        let tensor = self.tensor.imported();
+        checks::check_writable(tensor)?;
+        Python::attach(|py| checks::check_no_grad(self.object.bind(py), tensor))?;
         Ok(self.tensor.as_mut_ptr_on(stream)?)
     }
 

@@ -68,6 +68,9 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// - what its `__dlpack__` raises: `BufferError` for an array that cannot be exported.
 ///
 /// PyO3 adds the name of the argument.
+///
+/// A tensor of PyTorch that requires a gradient is read as `x.detach()` is: autograd does
+/// not record what the function computes.
 pub struct PyTensor<'py, T = AnyElement, const N: usize = ANY_RANK> {
     tensor: ImportedTensor,
     object: Py<PyAny>,

@@ -32,8 +32,9 @@ use crate::import::{AnyElement, Elements, ElementsMut, ImportedElement, Imported
 /// # Errors
 ///
 /// Those of [`PyTensor`](super::PyTensor); and `ValueError` if the array is read-only, if
-/// its elements share memory (as those of a broadcast array do), and for a capsule of
-/// DLPack before 1.0, which does not state whether its memory may be written.
+/// its elements share memory (as those of a broadcast array do), if it requires a gradient
+/// (autograd does not see the changes: pass `x.detach()`), and for a capsule of DLPack
+/// before 1.0, which does not state whether its memory may be written.
 ///
 /// The export of the producer states whether the memory may be written, and is trusted.
 /// PyTorch exports all of its tensors as writable, also one that was made from read-only
@@ -48,9 +49,8 @@ impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensor
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor = checks::import(&object, T::DTYPE)?;
-        checks::check::<T>(&tensor, N)?;
-        checks::check_writable(&tensor)?;
+        let tensor = checks::import_mut(&object)?;
+        checks::check_mut::<T>(&object, &tensor, N)?;
         Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })
     }
 }

@@ -1,4 +1,8 @@
 //! Python objects that give a tensor of a device away in their first export: [`offer_once`].
+//!
+//! The type of [`reexport`](super::reexport) does not fit: it holds memory that is exported
+//! any number of times, where this tensor is exported by value, need not be `Sync`, and is
+//! synchronized with the stream that its consumer passes.
 
 use alloc::format;
 use alloc::vec::Vec;

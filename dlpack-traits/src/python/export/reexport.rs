@@ -88,7 +88,7 @@ const BASIC_SIZE: c_int = size_of::<Offered>() as c_int;
 const FLAGS: c_uint = (py_ffi::Py_TPFLAGS_DEFAULT | DISALLOW_INSTANTIATION) as c_uint;
 
 /// `Py_TPFLAGS_DISALLOW_INSTANTIATION`, which `pyo3::ffi` hides below the stable ABI of
-/// 3.10. Older versions ignore it.
+/// 3.10.
 const DISALLOW_INSTANTIATION: c_ulong = 1 << 7;
 
 /// Creates the type of the objects.
@@ -201,7 +201,7 @@ fn tensor_of<'a>(object: Borrowed<'a, '_, PyAny>) -> PyResult<&'a ImportedStorag
     } else {
         None
     };
-    // Python before 3.10 creates objects of a type that disallows it.
+    // `offer` makes all objects of the type, each with a tensor.
     tensor.ok_or_else(|| PyTypeError::new_err("the object has no tensor"))
 }
 

@@ -116,6 +116,11 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
 
 /// Returns the address of a `sycl::queue`: oneAPI libraries pass a `dpctl.SyclQueue`
 /// instead of a number.
+///
+/// The object may return any address, as the caller may pass any integer: the caller of
+/// `__dlpack__` is trusted to pass a stream that exists. The capsule of dpctl does not fit
+/// here: it owns a copy of the queue, and the export uses the address after the capsule
+/// would be freed, while the object that the caller passed keeps its own queue alive.
 #[cold]
 fn queue(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let py = value.py();

@@ -46,7 +46,8 @@ use crate::python::table::calls;
 /// ```
 ///
 /// PyTorch's exchange table also exports tensors that require a gradient, which its
-/// `__dlpack__` rejects. Autograd does not record what Rust does with them.
+/// `__dlpack__` rejects. Autograd does not record what Rust does with them: reading one is
+/// like reading `x.detach()`. [`PyTensorMut`](crate::python::PyTensorMut) rejects them.
 ///
 /// # Errors
 ///

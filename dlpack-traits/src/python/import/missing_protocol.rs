@@ -43,7 +43,7 @@ pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> P
 fn explanation(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<PyErr>> {
     let py = object.py();
     let class = object.get_type();
-    let Some(method) = missing(object, &class, error)? else { return Ok(None) };
+    let Some(method) = missing(object, error) else { return Ok(None) };
     // An object with `__dlpack__` but without `__dlpack_device__` is a tensor.
     let has_dlpack = || answer(py, object.hasattr(intern!(py, "__dlpack__")));
     if method == "__dlpack_device__" && has_dlpack()? != Some(false) {
@@ -72,35 +72,21 @@ fn explanation(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<PyEr
 /// and may be about another object. The error must therefore name this object and this
 /// method, which Python stores in it, and must have the message of Python, since native
 /// code has messages of its own.
-///
-/// # Errors
-///
-/// Those of [`answer`].
-fn missing(
-    object: &Bound<'_, PyAny>,
-    class: &Bound<'_, PyType>,
-    error: &PyErr,
-) -> PyResult<Option<&'static str>> {
+fn missing(object: &Bound<'_, PyAny>, error: &PyErr) -> Option<&'static str> {
     let py = object.py();
     if !error.get_type(py).is(py.get_type::<PyAttributeError>()) || error.traceback(py).is_some() {
-        return Ok(None);
+        return None;
     }
     let value = error.value(py);
     let text = value.getattr(intern!(py, "args")).and_then(|args| args.extract::<(String,)>());
-    let Some((text,)) = quietly(py, text) else { return Ok(None) };
-    let found = ["__dlpack__", "__dlpack_device__"]
+    let (text,) = quietly(py, text)?;
+    let method = ["__dlpack__", "__dlpack_device__"]
         .into_iter()
-        .find(|method| text.ends_with(&format!("has no attribute '{method}'")));
-    let Some(method) = found else { return Ok(None) };
-    let is_of_object = match quietly(py, value.getattr(intern!(py, "obj"))) {
-        Some(of) => {
-            let name = value.getattr(intern!(py, "name")).and_then(|name| name.extract::<String>());
-            of.is(object) && quietly(py, name).as_deref() == Some(method)
-        }
-        // Python 3.9 stores neither; then the type is checked for the method.
-        None => !has(class, method)?,
-    };
-    Ok(is_of_object.then_some(method))
+        .find(|method| text.ends_with(&format!("has no attribute '{method}'")))?;
+    let of = quietly(py, value.getattr(intern!(py, "obj")))?;
+    let name = value.getattr(intern!(py, "name")).and_then(|name| name.extract::<String>());
+    let is_of_object = of.is(object) && quietly(py, name).as_deref() == Some(method);
+    is_of_object.then_some(method)
 }
 
 /// Whether a type has an attribute. It uses the lookup of `type`, which a metaclass

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 use crate::ffi::DLPackExchangeAPIHeader;
@@ -14,16 +14,20 @@ use crate::ffi::DLPackExchangeAPIHeader;
 /// The address of a table.
 type Table = *mut DLPackExchangeAPIHeader;
 
-/// A type and its exchange table, NULL if it has none.
+/// A type; its exchange table, NULL if it has none; and whether the type has a table and
+/// an attribute `requires_grad`, as PyTorch's tensors do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CachedType {
     pub(crate) class: *mut c_void,
     pub(crate) table: Table,
+    pub(crate) has_grad: bool,
 }
 
 impl CachedType {
-    /// No type.
-    const NONE: Self = Self { class: ptr::null_mut(), table: ptr::null_mut() };
+    /// A type without a table.
+    pub(crate) const fn without_table(class: *mut c_void) -> Self {
+        Self { class, table: ptr::null_mut(), has_grad: false }
+    }
 }
 
 /// A small hash table of types, read without a lock, with or without a GIL, and the list
@@ -55,12 +59,13 @@ pub(crate) enum Added {
 const PLACES: usize = 128;
 
 /// One slot, a seqlock. The sequence is odd while the slot is written, and changes with
-/// each write, so that a reader can tell whether the two fields it read belong together.
+/// each write, so that a reader can tell whether the fields it read belong together.
 #[derive(Debug)]
 struct Slot {
     sequence: AtomicUsize,
     class: AtomicPtr<c_void>,
     table: AtomicPtr<DLPackExchangeAPIHeader>,
+    has_grad: AtomicBool,
 }
 
 impl TypeCache {
@@ -77,8 +82,16 @@ impl TypeCache {
     #[inline]
     pub(crate) fn table_of(&self, class: *mut c_void) -> Option<Table> {
         places(class).into_iter().find_map(|place| {
-            let known = self.places.get(place)?.read()?;
-            ptr::eq(known.class, class).then_some(known.table)
+            self.places.get(place)?.read(class, |slot| slot.table.load(Ordering::Relaxed))
+        })
+    }
+
+    /// Whether a type has a table and an attribute `requires_grad`. Returns `None` if the
+    /// type is not cached.
+    #[inline]
+    pub(crate) fn has_grad(&self, class: *mut c_void) -> Option<bool> {
+        places(class).into_iter().find_map(|place| {
+            self.places.get(place)?.read(class, |slot| slot.has_grad.load(Ordering::Relaxed))
         })
     }
 
@@ -112,8 +125,8 @@ impl TypeCache {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let [first, second] = places(new.class);
         let (first, second) = (self.places.get(first)?, self.places.get(second)?);
-        // Only this thread writes, so both reads are consistent.
-        let held = [first, second].map(|place| place.read().unwrap_or(CachedType::NONE).class);
+        // Only this thread writes, so the fields that it reads belong together.
+        let held = [first, second].map(|place| place.load().class);
         if held.iter().any(|&class| ptr::eq(class, new.class)) {
             // Another thread has cached it meanwhile.
             return Some(new);
@@ -138,25 +151,30 @@ impl Slot {
             sequence: AtomicUsize::new(0),
             class: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
+            has_grad: AtomicBool::new(false),
         }
     }
 
-    /// Reads a slot, unless it is being written: the two loads that every import needs.
+    /// Reads one field of a slot, if the slot is that of a class and is not being written.
+    /// The class and the table are the two loads that every import needs.
     #[inline]
-    fn read(&self) -> Option<CachedType> {
+    fn read<T>(&self, class: *mut c_void, field: impl FnOnce(&Self) -> T) -> Option<T> {
         let before = self.sequence.load(Ordering::Acquire);
-        let known = self.load();
+        let found = self.class.load(Ordering::Relaxed);
+        let value = field(self);
         // The fields must be loaded before the sequence is loaded again.
         fence(Ordering::Acquire);
         let after = self.sequence.load(Ordering::Relaxed);
-        (before == after && before & 1 == 0).then_some(known)
+        (before == after && before & 1 == 0 && ptr::eq(found, class)).then_some(value)
     }
 
-    #[inline]
+    /// Reads a slot. The caller holds the lock, so no other thread writes.
     fn load(&self) -> CachedType {
-        let (class, table) =
-            (self.class.load(Ordering::Relaxed), self.table.load(Ordering::Relaxed));
-        CachedType { class, table }
+        CachedType {
+            class: self.class.load(Ordering::Relaxed),
+            table: self.table.load(Ordering::Relaxed),
+            has_grad: self.has_grad.load(Ordering::Relaxed),
+        }
     }
 
     /// Writes a slot. The caller holds the lock, so no other thread writes.
@@ -168,6 +186,7 @@ impl Slot {
         fence(Ordering::Release);
         self.class.store(new.class, Ordering::Relaxed);
         self.table.store(new.table, Ordering::Relaxed);
+        self.has_grad.store(new.has_grad, Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
         old
     }
@@ -184,6 +203,7 @@ mod tests {
         CachedType {
             class: ptr::without_provenance_mut(address * 16),
             table: ptr::without_provenance_mut(address * 16 + 1),
+            has_grad: address % 2 == 1,
         }
     }
 
@@ -206,6 +226,7 @@ mod tests {
         for address in alive {
             let known = known(address);
             assert_eq!(remembered.table_of(known.class), Some(known.table));
+            assert_eq!(remembered.has_grad(known.class), Some(known.has_grad));
             assert_eq!(remembered.put(known), Some(known), "it is there already");
         }
     }
@@ -259,6 +280,9 @@ mod tests {
                         match remembered.table_of(mine.class) {
                             Some(table) => assert_eq!(table, mine.table),
                             None => _ = remembered.put(mine),
+                        }
+                        if let Some(found) = remembered.has_grad(mine.class) {
+                            assert_eq!(found, mine.has_grad);
                         }
                     }
                 });
