@@ -10,7 +10,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Attribute, DeriveInput, File, Item, Meta};
 
-use crate::{companion, symbol};
+use crate::{parts, symbol};
 
 const BLESS: &str = "DLPACK_BLESS";
 
@@ -85,11 +85,11 @@ type Derive = fn(&DeriveInput) -> TokenStream;
 const DERIVES: [(&str, Derive); 7] = [
     ("DLPackExport", crate::derive::export),
     ("DLPackImport", crate::derive::import),
-    ("Element", companion::element),
-    ("DataType", companion::data_type),
-    ("Storage", companion::storage),
-    ("AsLayout", companion::as_layout),
-    ("FromLayout", companion::from_layout),
+    ("Element", parts::element),
+    ("DataType", parts::data_type),
+    ("Storage", parts::storage),
+    ("AsLayout", parts::as_layout),
+    ("FromLayout", parts::from_layout),
 ];
 
 /// The expansions of all derives of an item.

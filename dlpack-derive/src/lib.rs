@@ -13,7 +13,6 @@ mod ast;
 mod attr;
 mod bounds;
 mod check;
-mod companion;
 mod ctxt;
 mod derive;
 mod did_you_mean;
@@ -24,6 +23,7 @@ mod fallback;
 mod hygiene;
 mod message;
 mod model;
+mod parts;
 mod symbol;
 
 use proc_macro::TokenStream;
@@ -276,7 +276,7 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 /// that trait, and the struct is not an element.
 #[proc_macro_derive(Element, attributes(dlpack))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
-    hygiene::apart(input.into(), companion::element).into()
+    hygiene::apart(input.into(), parts::element).into()
 }
 
 /// Implements the conversions between an enum of element types and `DataType`.
@@ -331,7 +331,7 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
 /// [`NoDType`]: https://docs.rs/dlpack-traits/latest/dlpack_traits/enum.Error.html#variant.NoDType
 #[proc_macro_derive(DataType, attributes(dlpack))]
 pub fn derive_data_type(input: TokenStream) -> TokenStream {
-    hygiene::apart(input.into(), companion::data_type).into()
+    hygiene::apart(input.into(), parts::data_type).into()
 }
 
 /// Implements `Storage` for an enum of storages, or for a struct around one storage.
@@ -389,7 +389,7 @@ pub fn derive_data_type(input: TokenStream) -> TokenStream {
 /// bits and fewer, because Rust and the other owners access them one byte at a time.
 #[proc_macro_derive(Storage, attributes(dlpack))]
 pub fn derive_storage(input: TokenStream) -> TokenStream {
-    hygiene::apart(input.into(), companion::storage).into()
+    hygiene::apart(input.into(), parts::storage).into()
 }
 
 /// Implements `AsLayout` for a struct of shape, strides and offset: it can be the type of a
@@ -434,7 +434,7 @@ pub fn derive_storage(input: TokenStream) -> TokenStream {
 /// The element type and the memory are described by the struct that contains the layout.
 #[proc_macro_derive(AsLayout, attributes(dlpack))]
 pub fn derive_as_layout(input: TokenStream) -> TokenStream {
-    hygiene::apart(input.into(), companion::as_layout).into()
+    hygiene::apart(input.into(), parts::as_layout).into()
 }
 
 /// Implements `FromLayout`: fills a struct of shape, strides and offset with the layout of
@@ -463,5 +463,5 @@ pub fn derive_as_layout(input: TokenStream) -> TokenStream {
 /// not part of the layout.
 #[proc_macro_derive(FromLayout, attributes(dlpack))]
 pub fn derive_from_layout(input: TokenStream) -> TokenStream {
-    hygiene::apart(input.into(), companion::from_layout).into()
+    hygiene::apart(input.into(), parts::from_layout).into()
 }

@@ -8,7 +8,7 @@ use std::{env, fs};
 /// The constants that contain every key of `#[dlpack(...)]` as a string.
 const SYMBOLS: [&str; 2] = [
     include_str!("../../dlpack-derive/src/symbol.rs"),
-    include_str!("../../dlpack-derive/src/companion/symbol.rs"),
+    include_str!("../../dlpack-derive/src/parts/symbol.rs"),
 ];
 /// The derives, with their documentation.
 const DERIVES: [&str; 2] = [

@@ -14,8 +14,8 @@ fn derive() {
 
 /// Mistakes that the derives for parts of a tensor find.
 #[test]
-fn companion() {
-    trybuild::TestCases::new().compile_fail("ui/companion/*.rs");
+fn parts() {
+    trybuild::TestCases::new().compile_fail("ui/parts/*.rs");
 }
 
 /// Mistakes that the compiler finds. Words of ours stand among words of its

@@ -31,7 +31,7 @@ fn lines_with(text: &str, start: &str) -> usize {
 
 #[test]
 fn every_mistake_has_a_text_and_every_text_a_mistake() {
-    for folder in ["derive", "companion", "rustc", "proofs"] {
+    for folder in ["derive", "parts", "rustc", "proofs"] {
         let (sources, texts) = (cases(folder, "rs"), cases(folder, "stderr"));
         assert!(!sources.is_empty(), "ui/{folder} has no cases");
         let orphans: Vec<_> = sources.symmetric_difference(&texts).collect();
@@ -72,7 +72,7 @@ fn lines_of_errors(text: &str) -> Vec<usize> {
 /// error, and an error of the derive has one help.
 #[test]
 fn one_mistake_is_one_error_and_one_help() {
-    for folder in ["derive", "companion", "rustc"] {
+    for folder in ["derive", "parts", "rustc"] {
         for case in cases(folder, "stderr") {
             let text = text(&case, "stderr");
             let errors = lines_of_errors(&text);
@@ -136,11 +136,11 @@ fn every_message_has_a_case() {
 
 /// So is that of the other derives.
 #[test]
-fn every_companion_message_has_a_case() {
-    let messages = "../dlpack-derive/src/companion/message.rs";
+fn every_parts_message_has_a_case() {
+    let messages = "../dlpack-derive/src/parts/message.rs";
     let messages = Path::new(env!("CARGO_MANIFEST_DIR")).join(messages);
     let messages = fs::read_to_string(messages).expect("the messages can be read");
     let messages = messages.lines().filter_map(|line| line.strip_prefix("pub(crate) fn "));
     let messages = messages.filter_map(|line| line.split('(').next()).map(str::to_owned);
-    assert_eq!(messages.collect::<BTreeSet<_>>(), messages_with_cases("companion"));
+    assert_eq!(messages.collect::<BTreeSet<_>>(), messages_with_cases("parts"));
 }

@@ -12,9 +12,9 @@ use syn::{
 };
 
 use super::item::{Item, Value};
-use crate::companion::names;
 use crate::ctxt::Ctxt;
 use crate::message;
+use crate::parts::names;
 use crate::symbol::{self, Unit};
 
 /// A number in a list, as written.

@@ -6,10 +6,10 @@ use super::role_field::role_field;
 use super::tensor::known_dtype;
 use crate::ast::{Body, Field, Input, Variant};
 use crate::attr::{ConstDType, StructAttrs};
-use crate::companion::is_phantom;
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{self, Beside, Data, Import, ImportVariant, Kind, Make, RoleField, Source};
+use crate::parts::is_phantom;
 use crate::symbol::Role;
 
 /// The model of a struct or an enum that is imported.

@@ -14,10 +14,10 @@ use super::roles::Roles;
 use super::types;
 use crate::ast::Field;
 use crate::attr::{StructAttrs, WrittenDim};
-use crate::companion::is_phantom;
 use crate::ctxt::Ctxt;
 use crate::message::{self, Numbers};
 use crate::model::RoleField;
+use crate::parts::is_phantom;
 use crate::symbol::{Direction, Role};
 
 /// A struct with its fields and their roles.

@@ -38,7 +38,7 @@ pub(crate) fn from_layout(
                 __dlpack::meets(__tensor, __shape, __copied, &[#(#wants),*])
             }
             fn from_layout(
-                __tensor: &__dlpack::Parts<'_>,
+                __tensor: &__dlpack::Accepted<'_>,
             ) -> __dlpack::Result<Self, __dlpack::ImportError> {
                 #value
             }

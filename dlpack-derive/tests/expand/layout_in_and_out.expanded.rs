@@ -40,7 +40,7 @@ const _: () = {
             )
         }
         fn from_layout(
-            __tensor: &__dlpack::Parts<'_>,
+            __tensor: &__dlpack::Accepted<'_>,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             __dlpack::Result::Ok(Self {
                 shape: (__dlpack::shape::<Vec<usize>>().make)(__tensor)?,
@@ -55,7 +55,7 @@ pub(crate) enum Buffer {
     Foreign(ImportedStorage<f32>),
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::companion as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::parts as __dlpack;
     enum __Here {}
     #[automatically_derived]
     impl __dlpack::ImportStorage for Buffer {

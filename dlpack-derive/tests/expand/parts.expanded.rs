@@ -3,7 +3,7 @@
 #[repr(transparent)]
 pub(crate) struct Rgb(pub(crate) [u8; 3]);
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::companion as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::parts as __dlpack;
     #[automatically_derived]
     unsafe impl __dlpack::Fields for Rgb {
         const LANES: __dlpack::bool = false;
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Text,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::companion as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::parts as __dlpack;
     #[automatically_derived]
     impl __dlpack::TryFrom<&Kind> for __dlpack::DataType {
         type Error = __dlpack::Error;
@@ -78,7 +78,7 @@ pub(crate) enum Buffer {
     Text(Vec<String>),
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::companion as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::parts as __dlpack;
     enum __Here {}
     #[automatically_derived]
     impl __dlpack::Variant<__Here, 0> for Buffer {

@@ -29,7 +29,7 @@ use crate::strides::MAX_NDIM;
     note = "an element newtype holds `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64`, `Complex<f32 or f64>`, another element newtype, or an array of one of these",
     note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`"
 )]
-pub unsafe trait Parts: Copy + Send + Sync + 'static {
+pub unsafe trait ElementField: Copy + Send + Sync + 'static {
     /// The type of the innermost parts.
     const DTYPE: DataType;
     /// The number of axes.
@@ -44,7 +44,7 @@ pub unsafe trait Parts: Copy + Send + Sync + 'static {
 
 // SAFETY: 1 to 4 are promises 1 to 4 of `Element`, which `T` implements.
 #[diagnostic::do_not_recommend]
-unsafe impl<T: Element> Parts for T {
+unsafe impl<T: Element> ElementField for T {
     const DTYPE: DataType = T::DTYPE;
     const RANK: usize = T::AXES.len();
     const ROOM: &'static [i64; MAX_NDIM] = &room(None, T::AXES);
@@ -54,7 +54,7 @@ unsafe impl<T: Element> Parts for T {
 // SAFETY: 1 to 4. An array is its elements in sequence, without padding, so it has each of
 // these properties if its elements do.
 #[diagnostic::do_not_recommend]
-unsafe impl<T: Parts, const N: usize> Parts for [T; N] {
+unsafe impl<T: ElementField, const N: usize> ElementField for [T; N] {
     const DTYPE: DataType = T::DTYPE;
     const RANK: usize = T::RANK + 1;
     const ROOM: &'static [i64; MAX_NDIM] = &room(Some(N), T::AXES);
@@ -115,17 +115,17 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
 )]
 pub trait Split: sealed::Sealed {
     /// The type of each field that occupies memory.
-    type Field: Parts;
+    type Field: ElementField;
     /// The number of such fields.
     const COUNT: usize;
     /// The axes of one field, or of an array of several.
     const AXES: &'static [i64];
 }
 
-impl<F: Parts, const N: usize, M: sealed::Markers> Split for ([*mut F; N], M) {
+impl<F: ElementField, const N: usize, M: sealed::Markers> Split for ([*mut F; N], M) {
     type Field = F;
     const COUNT: usize = N;
-    const AXES: &'static [i64] = if N == 1 { F::AXES } else { <[F; N] as Parts>::AXES };
+    const AXES: &'static [i64] = if N == 1 { F::AXES } else { <[F; N] as ElementField>::AXES };
 }
 
 /// The claim of a struct about its bit patterns: [`Fields::AnyBits`].
@@ -224,11 +224,11 @@ unsafe impl<T> Marker for [T; 0] {}
 // SAFETY: by 1 of `Fields` the type is a struct of `P::COUNT` fields of the type `P::Field`
 // (see `proven`), and of fields that are `Marker`s.
 // 1. `proven` asserts that the struct is no larger than the former, so that it has no
-//    padding; by 1 of `Parts` they are initialised, and by 1 of `Marker` the others have no
+//    padding; by 1 of `ElementField` they are initialised, and by 1 of `Marker` the others have no
 //    bytes.
-// 2. By 2 of `Parts`; fields without bytes cannot be changed.
+// 2. By 2 of `ElementField`; fields without bytes cannot be changed.
 // 3. The constants are those of the fields. The size is asserted.
-// 4. `any_bits` asserts 4 of `Parts`; by 2 of `Marker` and 2 of `Fields` nothing else is
+// 4. `any_bits` asserts 4 of `ElementField`; by 2 of `Marker` and 2 of `Fields` nothing else is
 //    needed.
 #[diagnostic::do_not_recommend]
 unsafe impl<T: Fields> Element for T {
@@ -320,8 +320,8 @@ mod tests {
         assert_eq!(room(None, &[3, 2]), some(&[3, 2]));
         assert_eq!(room(Some(4), &[]), some(&[4]));
         assert_eq!(room(Some(4), &[3, 2]), some(&[4, 3, 2]));
-        assert_eq!(<[[f32; 2]; 3] as Parts>::RANK, 2);
-        assert_eq!(<[[f32; 2]; 3] as Parts>::ROOM, &some(&[3, 2]));
+        assert_eq!(<[[f32; 2]; 3] as ElementField>::RANK, 2);
+        assert_eq!(<[[f32; 2]; 3] as ElementField>::ROOM, &some(&[3, 2]));
     }
 
     /// Implements `Fields` for a struct as the derive does.

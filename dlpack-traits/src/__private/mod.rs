@@ -2,12 +2,12 @@
 //! with any release, and other code must not use it.
 
 mod asserts;
-pub mod companion;
 mod element;
 mod fields;
 pub mod import;
 mod inner;
 mod numbers;
+pub mod parts;
 mod raw;
 
 /// The version lock: the paths of an expansion begin with this name, which

@@ -11,8 +11,8 @@ mod attr;
 mod bounds;
 #[path = "../../../dlpack-derive/src/check/mod.rs"]
 mod check;
-#[path = "../../../dlpack-derive/src/companion/mod.rs"]
-mod companion;
+#[path = "../../../dlpack-derive/src/parts/mod.rs"]
+mod parts;
 #[path = "../../../dlpack-derive/src/ctxt.rs"]
 mod ctxt;
 #[path = "../../../dlpack-derive/src/derive.rs"]
@@ -40,11 +40,11 @@ use syn::DeriveInput;
 const DERIVES: [fn(&DeriveInput) -> TokenStream; 7] = [
     derive::export,
     derive::import,
-    companion::element,
-    companion::data_type,
-    companion::storage,
-    companion::as_layout,
-    companion::from_layout,
+    parts::element,
+    parts::data_type,
+    parts::storage,
+    parts::as_layout,
+    parts::from_layout,
 ];
 
 /// An item, built from tokens that the derives accept.

@@ -7,8 +7,8 @@ use dlpack_traits::{DataRef, Element};
 mod fake {
     pub mod __private {
         pub mod dlpack_derive_0_1_0 {
-            pub mod companion {
-                pub use dlpack_traits::__private::companion::*;
+            pub mod parts {
+                pub use dlpack_traits::__private::parts::*;
                 pub const fn assert_element<T>() {}
             }
         }

@@ -4,14 +4,14 @@
 mod fake {
     pub mod __private {
         pub mod dlpack_derive_0_1_0 {
-            pub mod companion {
+            pub mod parts {
                 pub use core::marker::{Copy, Send, Sync};
                 pub use core::primitive::bool;
-                pub use dlpack_traits::__private::companion::Fields;
+                pub use dlpack_traits::__private::parts::Fields;
                 pub use dlpack_traits::{DataType, Element};
 
-                pub trait Parts {}
-                impl<T> Parts for T {}
+                pub trait ElementField {}
+                impl<T> ElementField for T {}
                 pub trait Split {}
                 impl<T> Split for T {}
                 pub const fn assert_element<T>() {}

@@ -6,10 +6,10 @@ extern crate self as dlpack_traits;
 
 pub mod __private {
     pub mod dlpack_derive_0_1_0 {
-        pub mod companion {
+        pub mod parts {
             pub use core::marker::{Copy, Send, Sync};
             pub use core::primitive::bool;
-            pub use real::__private::companion::Fields;
+            pub use real::__private::parts::Fields;
             pub use real::{DataType, Element};
 
             pub trait Split {}

@@ -3,7 +3,7 @@
 //! The expansion calls one function per field, in both places: a type that does
 //! not fit causes the same error twice, which rustc prints once.
 
-use super::parts::{Parts, Place};
+use super::accepted::{Accepted, Place};
 use super::requirements::{AxesOf, KeepsStrides, LayoutAccepts, Requirement, byte_len, has_axes};
 use super::{
     Copies, DLPackImport, DataType, Error, FromDims, FromElements, FromLayout, ImportError,
@@ -18,7 +18,7 @@ pub struct Shape<D> {
     /// The maximum number of dimensions, if its type limits it.
     pub capacity: Option<usize>,
     /// Makes the field.
-    pub make: fn(&Parts<'_>) -> Result<D, ImportError>,
+    pub make: fn(&Accepted<'_>) -> Result<D, ImportError>,
 }
 
 /// Returns the maker of the field `shape`.
@@ -32,7 +32,7 @@ pub struct Layout<L> {
     order: Order,
     accepts: LayoutAccepts,
     /// Makes the field.
-    pub make: fn(&Parts<'_>) -> Result<L, ImportError>,
+    pub make: fn(&Accepted<'_>) -> Result<L, ImportError>,
 }
 
 /// Returns the maker of the field `layout`.
@@ -77,7 +77,7 @@ impl<D> Data<D> {
 
     /// The location of elements that stay in the memory of the tensor.
     pub fn in_place(&self, tensor: &ImportedTensor) -> Place {
-        Place::Held((self.axes)(tensor))
+        Place::InTensor((self.axes)(tensor))
     }
 }
 
@@ -114,7 +114,7 @@ pub const fn copied_as<D: FromElements>() -> Data<D> {
 fn copy<D: FromElements>(tensor: &ImportedTensor, place: Place) -> Result<D, ImportError> {
     let order = match place {
         Place::Copied(order, _) => order,
-        Place::Held(_) => Order::RowMajor,
+        Place::InTensor(_) => Order::RowMajor,
     };
     Ok(D::from_elements(copy_elements(tensor, order)?)?)
 }

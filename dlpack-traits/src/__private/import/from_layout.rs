@@ -1,6 +1,6 @@
 //! The conversion of a whole layout into the type of a field: [`FromLayout`].
 
-use super::parts::Parts;
+use super::accepted::Accepted;
 use super::requirements::Requirement;
 use super::{ImportError, ImportedTensor, MismatchKind, Order};
 
@@ -19,7 +19,7 @@ pub trait FromLayout: Sized {
     fn accepts(tensor: &ImportedTensor, shape: &[i64], copied: bool) -> Result<(), MismatchKind>;
 
     /// Makes the layout.
-    fn from_layout(tensor: &Parts<'_>) -> Result<Self, ImportError>;
+    fn from_layout(tensor: &Accepted<'_>) -> Result<Self, ImportError>;
 }
 
 /// [`FromLayout::accepts`]. Requirements on strides do not apply to a copy,

@@ -1,14 +1,14 @@
 //! The items that expansions of `DLPackImport` name.
 //!
 //! An expansion lists the requirements of its type ([`Requirement`]), and then makes
-//! each field from the parts of the tensor ([`Parts`]), the data last. As for
+//! each field from the parts of the tensor ([`Accepted`]), the data last. As for
 //! an export, each role has a function, which is called with the span of the
 //! field's type, to which the error points if the type does not fit.
 
+mod accepted;
 mod builders;
 mod conversions;
 mod from_layout;
-mod parts;
 mod requirements;
 mod wrappers;
 
@@ -28,15 +28,15 @@ pub use crate::import::{
     MismatchKind,
 };
 
+pub use accepted::{
+    Accepted, FILLED, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch, byte_strides,
+    device, dtype, extent, len, ndim, offset, order, pitch, strides,
+};
 pub use builders::{
     Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
 };
 pub use conversions::{DTypeTarget, DeviceTarget, OrderTarget};
 pub use from_layout::{FromLayout, meets};
-pub use parts::{
-    FILLED, Parts, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch, byte_strides,
-    device, dtype, extent, len, ndim, offset, order, pitch, strides,
-};
 pub use requirements::{
     ANY_ORDER, AxesOf, COLUMN_MAJOR, KeepsStrides, LayoutAccepts, ROW_MAJOR, Requirement, accepts,
 };

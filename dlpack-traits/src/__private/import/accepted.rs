@@ -1,0 +1,274 @@
+//! An accepted tensor, from which fields are made: [`Accepted`].
+
+use alloc::vec::Vec;
+
+use super::requirements::{self, ANY_ORDER};
+use super::{
+    DLPackImport, DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError,
+    ImportedTensor, Order, OrderTarget,
+};
+use crate::describe::stored_bits;
+use crate::import::{MetadataField, Mismatch, MismatchKind, number};
+use crate::strides;
+
+/// An accepted tensor, and the location of its elements in the new struct.
+///
+/// It borrows the tensor, which is moved into the field `data` later: moving a handle that
+/// was just written costs more than making it.
+#[derive(Debug)]
+pub struct Accepted<'a> {
+    pub(super) tensor: &'a ImportedTensor,
+    name: &'static str,
+    /// The location of the elements.
+    pub place: Place,
+}
+
+/// The location of the elements in the new struct.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// In the memory of the tensor, as elements with those axes.
+    InTensor(&'static [i64]),
+    /// In a copy in that order, as elements with those axes.
+    Copied(Order, &'static [i64]),
+}
+
+/// Whether a list may have more entries than the tensor has dimensions.
+#[derive(Clone, Copy, Debug)]
+pub enum Room {
+    /// It has as many entries as there are dimensions.
+    Filled,
+    /// It may have more; another field holds the number of entries in use.
+    Spare,
+}
+
+/// [`Room::Filled`].
+pub const FILLED: Room = Room::Filled;
+/// [`Room::Spare`].
+pub const SPARE: Room = Room::Spare;
+
+/// Checks that a tensor satisfies the requirements of a type, and returns its accepted.
+#[inline]
+pub fn begin<'a, S: DLPackImport>(
+    tensor: &'a ImportedTensor,
+    name: &'static str,
+    place: Place,
+) -> Result<Accepted<'a>, ImportError> {
+    S::accepts(tensor)?;
+    Ok(Accepted { tensor, name, place })
+}
+
+impl Accepted<'_> {
+    pub(super) fn fits<T>(&self, unmet: Result<T, MismatchKind>) -> Result<T, ImportError> {
+        unmet.map_err(|unmet| Mismatch::new(self.name, unmet).into())
+    }
+
+    fn number<I: Dim>(&self, found: i128, of: MetadataField) -> Result<I, ImportError> {
+        let clamped = found.clamp(i64::MIN.into(), i64::MAX.into());
+        self.fits(number(i64::try_from(clamped).unwrap_or(0), of))
+    }
+
+    /// The dimensions, without the axes of each element.
+    #[inline]
+    pub(super) fn shape(&self) -> &[i64] {
+        requirements::outer(self.tensor.shape(), self.axes())
+    }
+
+    /// The axes of each element.
+    #[inline]
+    fn axes(&self) -> &'static [i64] {
+        match self.place {
+            Place::InTensor(axes) | Place::Copied(_, axes) => axes,
+        }
+    }
+
+    /// The size of an element in bits.
+    fn bits(&self) -> i64 {
+        let bits = stored_bits(self.tensor.dtype(), requirements::is_padded(self.tensor));
+        // The size in memory equals the size of the Rust type.
+        bits.saturating_mul(self.axes().iter().product())
+    }
+
+    /// The strides in elements in the new location, each multiplied by `times`.
+    #[inline]
+    fn stride_list<D: FromDims>(&self, room: Room, times: i64) -> Result<D, ImportError> {
+        match (room, D::CAPACITY) {
+            (Room::Filled, Some(needed)) if needed != self.shape().len() => {
+                let needed = Vec::from([needed]);
+                return self.fits(Err(MismatchKind::Rank { needed, found: self.shape().len() }));
+            }
+            _ => {}
+        }
+        let strides = if matches!(self.place, Place::InTensor([])) && times == 1 {
+            D::from_dims(self.tensor.strides())
+        } else {
+            D::from_dims(self.computed_strides(&mut [0; strides::MAX_NDIM], times))
+        };
+        self.fits(strides.map_err(|unmet| match unmet {
+            MismatchKind::Fit { number: MetadataField::Dimension(axis), found, int } => {
+                MismatchKind::Fit { number: MetadataField::Stride(axis), found, int }
+            }
+            unmet => unmet,
+        }))
+    }
+
+    /// The strides of a copy, or of elements that are arrays, each multiplied by `times`.
+    #[cold]
+    fn computed_strides<'b>(
+        &self,
+        room: &'b mut [i64; strides::MAX_NDIM],
+        times: i64,
+    ) -> &'b [i64] {
+        let compact = room.get_mut(..self.shape().len()).unwrap_or_default();
+        match self.place {
+            Place::InTensor(_) => {
+                let mut room = [0; strides::MAX_NDIM];
+                compact.copy_from_slice(requirements::strides(
+                    self.tensor,
+                    self.shape(),
+                    &mut room,
+                ));
+            }
+            Place::Copied(Order::RowMajor, _) => {
+                strides::row_major_strides(self.shape(), compact);
+            }
+            Place::Copied(Order::ColumnMajor, _) => {
+                strides::column_major_strides(self.shape(), compact);
+            }
+        }
+        for stride in &mut *compact {
+            *stride = stride.saturating_mul(times);
+        }
+        compact
+    }
+
+    /// The size of an element in whole bytes.
+    fn byte_size(&self) -> Result<i64, ImportError> {
+        let bits = self.bits();
+        let dtype = self.tensor.dtype();
+        if bits % 8 == 0 { Ok(bits >> 3) } else { Err(Error::InsideByte { dtype }.into()) }
+    }
+
+    /// The order, and the stride of the slowest axis in elements.
+    fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
+        match (self.place, order) {
+            (Place::InTensor(_), order) => requirements::pitched(self.tensor, self.shape(), order),
+            (Place::Copied(order, _), _) => {
+                let compact = self.shape();
+                let slowest = match order {
+                    Order::RowMajor => compact.get(1..),
+                    Order::ColumnMajor => compact.split_last().map(|(_, others)| others),
+                };
+                let row = slowest.map(|others| {
+                    others.iter().fold(1_i64, |row, &dim| row.saturating_mul(dim.max(1)))
+                });
+                Some((order, row.unwrap_or(0)))
+            }
+        }
+        // `accepts` has checked that there is one.
+        .unwrap_or_default()
+    }
+
+    /// Number of bytes from the start of the memory to the first element.
+    fn before(&self) -> usize {
+        match self.place {
+            Place::InTensor(_) if self.tensor.device().has_addresses() => {
+                self.tensor.byte_range().start.unsigned_abs()
+            }
+            // An offset that does not fit exceeds every object; the storage rejects it.
+            Place::InTensor(_) => usize::try_from(self.tensor.byte_offset()).unwrap_or(usize::MAX),
+            Place::Copied(..) => 0,
+        }
+    }
+
+    /// Number of bytes from the first element to the end of the memory.
+    fn after(&self) -> usize {
+        match self.place {
+            Place::InTensor(_) => self.tensor.byte_range().end.unsigned_abs(),
+            Place::Copied(..) => requirements::byte_len(self.tensor),
+        }
+    }
+
+    /// Converts a number of bytes into a number of elements.
+    fn in_elements(&self, bytes: usize) -> i128 {
+        let bits = (bytes as i128).saturating_mul(8);
+        bits.checked_div(self.bits().into()).unwrap_or(0)
+    }
+}
+
+/// Makes a field in `shape(height, width)`.
+pub fn extent<I: Dim>(accepted: &Accepted<'_>, axis: usize) -> Result<I, ImportError> {
+    let dim = accepted.shape().get(axis).copied().unwrap_or(0);
+    accepted.number(dim.into(), MetadataField::Dimension(axis))
+}
+
+/// Makes the field `ndim`.
+pub fn ndim<I: Dim>(accepted: &Accepted<'_>) -> Result<I, ImportError> {
+    accepted.number(accepted.shape().len() as i128, MetadataField::Rank)
+}
+
+/// Makes the field `strides`.
+pub fn strides<D: FromDims>(accepted: &Accepted<'_>, room: Room) -> Result<D, ImportError> {
+    accepted.stride_list(room, 1)
+}
+
+/// Makes the field `strides(bytes)`.
+pub fn byte_strides<D: FromDims>(accepted: &Accepted<'_>, room: Room) -> Result<D, ImportError> {
+    accepted.stride_list(room, accepted.byte_size()?)
+}
+
+/// Makes the field `order`.
+pub fn order<O: OrderTarget>(accepted: &Accepted<'_>) -> Result<O, ImportError> {
+    O::from_order(accepted.order_and_pitch(ANY_ORDER).0)
+}
+
+/// Makes the field `pitch(elements)`.
+pub fn pitch<I: Dim>(accepted: &Accepted<'_>, order: Option<Order>) -> Result<I, ImportError> {
+    accepted.number(accepted.order_and_pitch(order).1.into(), MetadataField::Pitch)
+}
+
+/// Makes the field `pitch(bytes)`.
+pub fn byte_pitch<I: Dim>(accepted: &Accepted<'_>, order: Option<Order>) -> Result<I, ImportError> {
+    let pitch = accepted.order_and_pitch(order).1;
+    accepted.number(
+        i128::from(pitch).saturating_mul(accepted.byte_size()?.into()),
+        MetadataField::Pitch,
+    )
+}
+
+/// Makes the field `offset(elements)`.
+pub fn offset<I: Dim>(accepted: &Accepted<'_>) -> Result<I, ImportError> {
+    let elements = accepted.in_elements(accepted.before());
+    let exact = elements.saturating_mul(accepted.bits().into());
+    if exact != (accepted.before() as i128).saturating_mul(8) {
+        return Err(Error::InsideByte { dtype: accepted.tensor.dtype() }.into());
+    }
+    accepted.number(elements, MetadataField::Offset)
+}
+
+/// Makes the field `byte_offset`, or `offset(bytes)`.
+pub fn byte_offset<I: Dim>(accepted: &Accepted<'_>) -> Result<I, ImportError> {
+    accepted.number(accepted.before() as i128, MetadataField::Offset)
+}
+
+/// Makes the field `len(elements)`.
+pub fn len<I: Dim>(accepted: &Accepted<'_>) -> Result<I, ImportError> {
+    accepted.number(accepted.in_elements(accepted.after()), MetadataField::Len)
+}
+
+/// Makes the field `len(bytes)`.
+pub fn byte_len<I: Dim>(accepted: &Accepted<'_>) -> Result<I, ImportError> {
+    accepted.number(accepted.after() as i128, MetadataField::Len)
+}
+
+/// Makes the field `dtype`.
+pub fn dtype<T: DTypeTarget>(accepted: &Accepted<'_>) -> Result<T, ImportError> {
+    Ok(T::from_dtype(accepted.tensor.dtype())?)
+}
+
+/// Makes the field `device`.
+pub fn device<T: DeviceTarget>(accepted: &Accepted<'_>) -> Result<T, ImportError> {
+    T::from_device(match accepted.place {
+        Place::InTensor(_) => accepted.tensor.device(),
+        Place::Copied(..) => Device::CPU,
+    })
+}
