@@ -62,7 +62,7 @@ const WRITTEN_ONCE: [&str; 26] = [
     "python::import::call_dlpack::VERSION",
     "python::import::call_dlpack::NAMES",
     "python::export::common_calls::NAMES",
-    "python::export::reexport::CLASS",
+    "python::export::reexport::METHODS",
     "python::result::library::NUMPY",
     // Not written once, but its value is only compared with.
     "python::export::common_calls::VERSION",

@@ -23,8 +23,8 @@ pub(in crate::python) struct ClassVTable {
     pub(in crate::python) borrow: fn(Borrowed<'_, 'static, PyAny>) -> PyResult<ErasedRef>,
     /// [`share_or`].
     pub(in crate::python) share_or: ShareOr,
-    pub(in crate::python) value: for<'a> unsafe fn(&'a Reference) -> &'a dyn DynExport,
-    pub(in crate::python) drop: unsafe fn(*mut Reference),
+    value: for<'a> unsafe fn(&'a Reference) -> &'a dyn DynExport,
+    drop: unsafe fn(*mut Reference),
 }
 
 type ShareOr = fn(
@@ -42,7 +42,7 @@ impl ClassVTable {
                 borrow: ErasedRef::borrow::<T>,
                 share_or: share_or::<T>,
                 value: value::<T>,
-                drop: drop_reference::<PyRef<'static, T>>,
+                drop: drop_reference::<T>,
             }
         }
     }
@@ -54,34 +54,20 @@ pub(in crate::python) struct ErasedRef {
     class: &'static ClassVTable,
 }
 
-/// Space for a `PyRef`, or for another reference to an object, which is one pointer.
-pub(in crate::python) type Reference = MaybeUninit<*const ()>;
+/// Space for a `PyRef`, which is one pointer.
+type Reference = MaybeUninit<*const ()>;
 
 impl ErasedRef {
     /// Erases the type of a reference.
     pub(in crate::python) fn new<T: ExportClass>(object: PyRef<'static, T>) -> Self {
-        // SAFETY: 1. The functions of this class take a `PyRef` of `T`.
-        unsafe { Self::of_reference(object, ClassVTable::of::<T>()) }
-    }
-
-    /// Erases the type of a reference to an object.
-    ///
-    /// # Safety
-    ///
-    /// 1. `value` and `drop` of `class` take the address of an `R`. The value to which it
-    ///    leads stays at its address, and is not borrowed mutably, until the `R` is dropped.
-    pub(in crate::python) unsafe fn of_reference<R>(
-        object: R,
-        class: &'static ClassVTable,
-    ) -> Self {
         const {
-            assert!(size_of::<R>() <= size_of::<Reference>());
-            assert!(align_of::<R>() <= align_of::<Reference>());
+            assert!(size_of::<PyRef<'static, T>>() <= size_of::<Reference>());
+            assert!(align_of::<PyRef<'static, T>>() <= align_of::<Reference>());
         }
         let mut reference = Reference::uninit();
         // SAFETY: by the assertions there is room for it.
-        unsafe { reference.as_mut_ptr().cast::<R>().write(object) };
-        Self { reference, class }
+        unsafe { reference.as_mut_ptr().cast::<PyRef<'static, T>>().write(object) };
+        Self { reference, class: ClassVTable::of::<T>() }
     }
 
     /// Calls [`borrow`], and erases the type.
@@ -115,10 +101,10 @@ unsafe fn value<T: ExportClass>(reference: &Reference) -> &dyn DynExport {
 
 /// # Safety
 ///
-/// 1. An `R` was written there, and is not used again.
-pub(in crate::python) unsafe fn drop_reference<R>(reference: *mut Reference) {
-    // SAFETY: by 1 it is an initialised `R`, and it is not used again.
-    unsafe { reference.cast::<R>().drop_in_place() }
+/// 1. A `PyRef<'static, T>` was written there, and is not used again.
+unsafe fn drop_reference<T: ExportClass>(reference: *mut Reference) {
+    // SAFETY: by 1 it is an initialised `PyRef`, and it is not used again.
+    unsafe { reference.cast::<PyRef<'static, T>>().drop_in_place() }
 }
 
 /// Borrows the Rust value of an object of the class, or of a subclass. A result that
@@ -150,24 +136,12 @@ pub(in crate::python) fn share_or<T: ExportClass>(
             return None;
         }
     };
-    share_as(&*object, kind, consumer, refused)
-}
-
-/// Exports a value with another reference to its storage, for a consumer of the given
-/// struct: [`share_or`].
-#[inline(always)]
-pub(in crate::python) fn share_as<T: DynExport>(
-    value: &T,
-    kind: Capsule,
-    consumer: StreamArg<'_>,
-    refused: &mut Option<TableError<PyErr>>,
-) -> Option<RawManaged> {
     let mut error = None;
-    let shared = if kind == Capsule::Legacy && value.is_frozen() {
+    let shared = if kind == Capsule::Legacy && object.is_frozen() {
         error = Some(Error::ReadOnlyLegacy);
         None
     } else {
-        value.share_or(consumer, &mut error)
+        object.share_or(consumer, &mut error)
     };
     if let Some(error) = error {
         refuse(refused, TableError::Tensor(error));
