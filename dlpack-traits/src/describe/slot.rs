@@ -45,7 +45,7 @@ pub struct Slot {
     legacy: [MaybeUninit<*mut c_void>; 2],
     /// Shape and strides of more than [`INLINE`] dimensions. If it is `Some`, the lists of
     /// the tensor are in it.
-    spill: Option<NonNull<i64>>,
+    spill: Option<Spill>,
     /// Shape, then strides, of at most [`INLINE`] dimensions. Last, so that the bytes in
     /// use are contiguous.
     pub(super) dims: [MaybeUninit<i64>; 2 * INLINE],
@@ -107,8 +107,7 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn lists(&self) -> *const i64 {
         match self.spill {
-            // After the capacity.
-            Some(start) => start.as_ptr().cast_const().wrapping_add(1),
+            Some(spill) => spill.start().cast_const(),
             None => self.dims.as_ptr().cast(),
         }
     }
@@ -136,16 +135,19 @@ impl Drop for Slot {
 
 /// One allocation for the lists of many dimensions: their capacity, then shape and strides.
 /// It is referred to by one pointer, which fits in the fixed layout of a slot.
-struct Spill;
+///
+/// Invariant: until [`free`](Self::free), [`alloc`](Self::alloc) allocated it.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Spill(NonNull<i64>);
 
 impl Spill {
     fn layout(ndim: usize) -> Option<Layout> {
         Layout::array::<i64>(ndim.checked_mul(2)?.checked_add(1)?).ok()
     }
 
-    /// Allocates room for twice `ndim` numbers, after the capacity, to which the result
-    /// points.
-    fn alloc(ndim: usize) -> Result<NonNull<i64>, Error> {
+    /// Allocates room for twice `ndim` numbers, after the capacity.
+    fn alloc(ndim: usize) -> Result<Self, Error> {
         let too_many = Error::TooManyDims { ndim };
         if ndim > MAX_NDIM {
             return Err(too_many);
@@ -159,37 +161,38 @@ impl Spill {
         let start = NonNull::new(start).ok_or(Error::OutOfMemory { bytes: layout.size() })?;
         // SAFETY: the allocation is aligned for an `i64` and has room for at least one.
         unsafe { start.write(number) };
-        Ok(start)
+        Ok(Self(start))
+    }
+
+    /// The address of the numbers.
+    #[inline(always)]
+    fn start(self) -> *mut i64 {
+        self.0.as_ptr().wrapping_add(1)
     }
 
     /// The number of dimensions for which there is room.
-    ///
-    /// # Safety
-    ///
-    /// 1. `start` was returned by [`alloc`](Self::alloc), and was not freed.
-    unsafe fn capacity(start: NonNull<i64>) -> usize {
-        // SAFETY: by 1, `alloc` wrote the capacity there.
-        usize::try_from(unsafe { start.read() }).unwrap_or(0)
+    fn capacity(self) -> usize {
+        // SAFETY: by the invariant, `alloc` wrote the capacity there.
+        usize::try_from(unsafe { self.0.read() }).unwrap_or(0)
     }
 
     /// # Safety
     ///
-    /// 1. `start` was returned by [`alloc`](Self::alloc) and is not used again.
+    /// 1. No copy of this is used again.
     #[cold]
-    unsafe fn free(start: NonNull<i64>) {
-        // SAFETY: 1. Guaranteed by our caller's 1.
-        let ndim = unsafe { Self::capacity(start) };
+    unsafe fn free(self) {
         // `alloc` computed the same layout from the same number.
-        if let Some(layout) = Self::layout(ndim) {
-            // SAFETY: `alloc` allocated the memory with this layout.
-            unsafe { dealloc(start.as_ptr().cast(), layout) }
+        if let Some(layout) = Self::layout(self.capacity()) {
+            // SAFETY: `alloc` allocated the memory with this layout, and by 1 it is not used
+            // again.
+            unsafe { dealloc(self.0.as_ptr().cast(), layout) }
         }
     }
 }
 
 /// The address of the spill of a slot.
 #[inline(always)]
-fn spill_of(slot: *mut Slot) -> *mut Option<NonNull<i64>> {
+fn spill_of(slot: *mut Slot) -> *mut Option<Spill> {
     slot.wrapping_byte_add(offset_of!(Slot, spill)).cast()
 }
 
@@ -237,13 +240,13 @@ impl<'a> SlotMut<'a> {
     pub(crate) fn clear(&mut self) {
         let place = spill_of(self.slot);
         // SAFETY: by the invariant it is initialised, and only we access it.
-        if let Some(start) = unsafe { place.read() } {
+        if let Some(spill) = unsafe { place.read() } {
             // The store is inside of the branch, which is rare, so that most exports skip
             // it.
             // SAFETY: as above.
             unsafe { place.write(None) };
-            // SAFETY: 1. `spill` stored the address there, and it was just removed.
-            unsafe { Spill::free(start) }
+            // SAFETY: 1. The only other copy was just removed.
+            unsafe { spill.free() }
         }
     }
 
@@ -252,7 +255,7 @@ impl<'a> SlotMut<'a> {
     pub(super) fn start(&mut self) -> *mut i64 {
         // SAFETY: by the invariant it is initialised, and only we access it.
         match unsafe { spill_of(self.slot).read() } {
-            Some(spill) => spill.as_ptr().wrapping_add(1),
+            Some(spill) => spill.start(),
             None => self.inline(),
         }
     }
@@ -275,10 +278,7 @@ impl<'a> SlotMut<'a> {
         // SAFETY: by the invariant it is initialised, and only we access it.
         let spill = unsafe { spill_of(self.slot).read() };
         let (start, capacity) = match spill {
-            Some(spill) if ndim > INLINE => {
-                // SAFETY: 1. The spill is in use.
-                (spill.as_ptr().wrapping_add(1), unsafe { Spill::capacity(spill) })
-            }
+            Some(spill) if ndim > INLINE => (spill.start(), spill.capacity()),
             _ => (self.inline(), INLINE),
         };
         let len = capacity.wrapping_mul(2);
@@ -310,7 +310,7 @@ impl<'a> SlotMut<'a> {
         self.clear();
         // SAFETY: by the invariant only we access it.
         unsafe { spill_of(self.slot).write(Some(spill)) };
-        Some(spill.as_ptr().wrapping_add(1))
+        Some(spill.start())
     }
 
     /// Stores the error of a description in place of the C struct. In registers, the error
