@@ -5,7 +5,8 @@
 //!
 //! Stages: `attr` parses the attributes of a struct and `ast` its fields, `check` validates
 //! them and builds a `Model` or reports the errors, and `expand` generates code from the
-//! model. `expand` cannot fail. `tensors` calls the stages.
+//! model. `expand` cannot fail. `derive` calls the stages, and `parts` contains the derives for parts of
+//! a tensor.
 
 #![forbid(unsafe_code)]
 

@@ -47,7 +47,7 @@ impl Relay {
     ///
     /// 1. `tensor` points to a valid struct of major version 1, whose deleter may be
     ///    called once, by any thread.
-    /// 2. `call` calls the deleter of what it is given at most once, and, if it succeeds,
+    /// 2. `call` calls the deleter of its argument at most once, and, if it succeeds,
     ///    uses it only until then.
     pub(crate) unsafe fn send<R, E>(
         tensor: NonNull<DLManagedTensorVersioned>,

@@ -9,8 +9,8 @@
 //! | accept an array in a Python function | [`accept_array`] |
 //! | return an array from it | [`return_array`] |
 //! | change the caller's array in place | [`change_in_place`] |
-//! | release the GIL meanwhile | [`release_gil`] |
-//! | raise errors that say what to do | [`errors`] |
+//! | release the GIL during a computation | [`release_gil`] |
+//! | raise errors that tell the caller what to do | [`errors`] |
 //! | export generic tensors, in the style of burn and candle | [`generic_tensors`] |
 //! | launch a kernel of a device on the caller's stream | [`device_functions`] |
 //! | import tensors | [`import`] |

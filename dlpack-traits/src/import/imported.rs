@@ -27,8 +27,8 @@ use crate::version::Version;
 /// Shape, strides and all other metadata are copied and validated when the tensor is
 /// imported; the C struct is not read again. Dropping the handle calls the deleter.
 ///
-/// The elements stay in the producer's memory (zero-copy). Whatever the flags say, the
-/// producer may write them at any time, so there are three ways to access them:
+/// The elements stay in the producer's memory (zero-copy). The producer may write them at
+/// any time, also with READ_ONLY set, so there are three ways to access them:
 ///
 /// | other owners | access | method |
 /// |---|---|---|

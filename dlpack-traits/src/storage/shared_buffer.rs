@@ -247,7 +247,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         }
     }
 
-    /// Reads elements from an index on.
+    /// Reads the elements that begin at an index.
     ///
     /// # Panics
     ///
@@ -266,7 +266,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }
     }
 
-    /// Writes elements from an index on.
+    /// Writes the elements that begin at an index.
     ///
     /// # Panics
     ///

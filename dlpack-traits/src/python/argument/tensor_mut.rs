@@ -15,7 +15,7 @@ use crate::element::Readable;
 use crate::error::Error;
 use crate::import::{AnyElement, Elements, ElementsMut, ImportedElement, ImportedTensor};
 
-/// An array argument whose elements the function writes, in place. Otherwise as
+/// An array argument whose elements the function changes in place. Otherwise it is like
 /// [`PyTensor`](super::PyTensor).
 ///
 /// ```ignore,no_run,standalone_crate

@@ -28,7 +28,8 @@ use crate::version::Version;
 ///
 /// # Safety
 ///
-/// 1. What the object exports is as [`ImportedTensor::from_raw`] requires it.
+/// 1. The tensor that the object exports meets the obligations of
+///    [`ImportedTensor::from_raw`].
 #[inline(always)]
 pub(in crate::python) unsafe fn produce(
     object: &Bound<'_, PyAny>,

@@ -39,8 +39,8 @@ static TAKING: Mutex<()> = Mutex::new(());
 ///
 /// # Safety
 ///
-/// 1. What the capsule owns, if its name says that it owns a tensor, is as
-///    [`ImportedTensor::from_raw`] requires it.
+/// 1. If the name of the capsule is that of a capsule with a tensor, it owns one that meets
+///    the obligations of [`ImportedTensor::from_raw`].
 #[inline(always)]
 pub(in crate::python) unsafe fn take(
     capsule: &Bound<'_, PyAny>,

@@ -11,8 +11,7 @@ use crate::import::{ImportedStorage, ImportedTensor};
 /// [`OwnedTensor`](crate::OwnedTensor), and the arrays of the crate `ndarray` (feature
 /// `ndarray`).
 ///
-/// The object owns the tensor: the memory is freed when the object and everything that
-/// shares its memory are gone. Python may write it if the storage has a single owner, as
+/// The object owns the tensor: the memory is freed when the last object that shares it is released. Python may write it if the storage has a single owner, as
 /// `Vec<T>` has, or is a [`SharedBuffer`](crate::SharedBuffer).
 pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// Converts to a NumPy array.

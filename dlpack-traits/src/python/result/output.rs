@@ -34,7 +34,7 @@ use crate::storage::ALIGNMENT;
 /// ```
 ///
 /// The memory is that of Rust: contiguous in row-major order, aligned to 64 bytes, and
-/// freed when the last object that shares it is gone.
+/// freed when the last object that shares it is released.
 ///
 /// # Errors
 ///

@@ -28,7 +28,7 @@ use crate::python::interpreter::pending_exception::is_pending;
 /// # Safety
 ///
 /// 1. The function is from the table of the object's type.
-/// 2. What it makes is as [`ImportedTensor::from_raw`] requires it.
+/// 2. The tensor that it makes meets the obligations of [`ImportedTensor::from_raw`].
 #[inline(always)]
 pub(in crate::python) unsafe fn export(
     object: &Bound<'_, PyAny>,
