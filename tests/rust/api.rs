@@ -74,7 +74,7 @@ const WRITTEN_ONCE: [&str; 26] = [
 
 /// Locks under which no code is called that could block or run user code, and
 /// thread-local values.
-const WAITS_FOR_NOTHING: [&str; 20] = [
+const WAITS_FOR_NOTHING: [&str; 21] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
@@ -102,6 +102,7 @@ const WAITS_FOR_NOTHING: [&str; 20] = [
     // Taken to move a tensor out of an option.
     "python::export::offer_once names Mutex",
     // The value is made before the lock is taken, by each thread that finds none.
+    "python::array_like::heap_type names PyOnceLock",
     "python::export::reexport names PyOnceLock",
     "python::result::library names PyOnceLock",
     // Nothing is made in there.

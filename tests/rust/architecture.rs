@@ -51,7 +51,7 @@ const SIDEWAYS: [(&str, &str, &str); 11] = [
 ];
 
 /// The folders and files of `python/`, from the lowest. Each may name those before it.
-const PYTHON: [&str; 10] = [
+const PYTHON: [&str; 11] = [
     // Values and exceptions, threads and exits, and the tensors that leave Python.
     "convert",
     "interpreter",
@@ -65,6 +65,7 @@ const PYTHON: [&str; 10] = [
     // What functions take and return.
     "argument",
     "result",
+    "array_like",
     // A class has methods of all of them.
     "class",
 ];

@@ -115,6 +115,8 @@ mod adopt;
 #[cfg(feature = "pyo3")]
 mod argument;
 #[cfg(feature = "pyo3")]
+mod array_like;
+#[cfg(feature = "pyo3")]
 mod capsule;
 #[cfg(feature = "pyo3")]
 mod class;

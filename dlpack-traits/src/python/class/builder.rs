@@ -9,6 +9,7 @@ use crate::backend::{Backends, Cpu};
 use crate::exchange::{ATTRIBUTE, Importable, NotImportable, OLD_ATTRIBUTE, ToObject, table};
 use crate::ffi::DLPackExchangeAPI;
 use crate::import::DLPackImport;
+use crate::python::array_like;
 use crate::python::class::from_dlpack_method::{ImportClass, add_from_dlpack};
 use crate::python::export::class_methods::ClassMethods;
 use crate::python::export::export_class::ExportClass;
@@ -51,6 +52,7 @@ type TypeParameters<T, I, B> = fn() -> (T, I, B);
 struct ClassOptions {
     old_name: bool,
     read_only_views: bool,
+    array_like: bool,
 }
 
 /// Whether objects of a Python class can be created from tensors: [`Importable`] or
@@ -129,6 +131,29 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
         ClassBuilder::new(self.options)
     }
 
+    /// Gives the class the attributes of an array, so that `numpy.asarray(x)`, `memoryview(x)`
+    /// and the libraries that use these, such as matplotlib, pandas, Pillow and scikit-learn,
+    /// accept its objects. Without this option `numpy.asarray(x)` makes an array that contains
+    /// the object.
+    ///
+    /// | attribute | value |
+    /// |---|---|
+    /// | `__array__(dtype=None, *, copy=None)` | the array of `numpy.from_dlpack(x)`, converted if `dtype` differs |
+    /// | the buffer protocol | memory on the host, zero-copy, of a dtype that the module `struct` or NumPy has a code for |
+    /// | `shape`, `ndim`, `size`, `dtype`, `device` | those of the tensor; `dtype` is a `numpy.dtype` where NumPy has the type |
+    /// | `len(x)`, `iter(x)`, `x[key]` | the first dimension; those of the NumPy array |
+    /// | `repr(x)` | shape, dtype and device |
+    /// | `__array_interface__` | for `PIL.Image.fromarray`; contiguous tensors only |
+    ///
+    /// An attribute that the class defines itself is kept. The buffer protocol needs CPython
+    /// 3.12, or 3.10 or 3.11. A buffer is an export like any other: it has
+    /// its own owner of the memory, or borrows the object until it is released, and is
+    /// read-only where `__dlpack__` sets READ_ONLY.
+    pub fn array_like(mut self) -> Self {
+        self.options.array_like = true;
+        self
+    }
+
     /// Publishes the exchange table under `__c_dlpack_exchange_api__` too. Consumers from
     /// before DLPack 1.3 look it up there.
     pub fn old_table_name(mut self) -> Self {
@@ -184,6 +209,9 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
         };
         let class = py.get_type::<T>();
         self.options.install(&class, &ClassMethods::of::<T, B>(), table)?;
+        if self.options.array_like {
+            array_like::install::<T>(&class)?;
+        }
         I::add_to(&class)
     }
 }

@@ -234,7 +234,7 @@ impl NumPy {
 }
 
 /// Returns `numpy.from_dlpack`.
-pub(super) fn from_dlpack_of_numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+pub(in crate::python) fn from_dlpack_of_numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     Ok(NumPy::get(py)?.from_dlpack.bind(py))
 }
 

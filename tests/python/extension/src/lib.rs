@@ -2,6 +2,7 @@
 //! Python tests check it, and a consumer that the tests script.
 
 mod arguments;
+mod array_like;
 mod capsule;
 mod classes;
 mod counted;
@@ -41,7 +42,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<classes::Single>(m)?;
     python::add_class::<classes::Growing>(m)?;
     python::add_class::<classes::Zeros>(m)?;
-    python::add_class::<device::OnDevice>(m)?;
+    python::class::<device::OnDevice>().array_like().add(m)?;
     python::add_class::<faulty::Faulty>(m)?;
     python::add_class::<hostile::PanicsOnDrop>(m)?;
     python::add_class::<hostile::CallsOnDrop>(m)?;
@@ -50,6 +51,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<imports::Anything>().importable().add(m)?;
     m.add_class::<imports::Held>()?;
     arguments::add(m)?;
+    array_like::add(m)?;
     exchange::add(m)?;
     results::add(m)?;
     npu::add(m)?;

@@ -112,7 +112,7 @@ fn mutant(block: &[&str]) -> Outcome<Mutant> {
     let heading = block[0];
     let is_rule = |word: &&str| {
         let (letter, number) = word.split_at_checked(1).unwrap_or_default();
-        "ADEFHLWX".contains(letter) && number.parse::<usize>().is_ok()
+        "ABDEFHLWX".contains(letter) && number.parse::<usize>().is_ok()
     };
     let rules: Vec<&str> = heading.split(' ').take_while(is_rule).collect();
     let words = heading.split(' ').skip(rules.len()).collect::<Vec<_>>().join(" ");

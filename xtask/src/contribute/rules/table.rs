@@ -57,7 +57,7 @@ fn row(line: &str) -> Option<Result<Row, String>> {
     let cells: Vec<&str> = cells.split('|').map(str::trim).collect();
     let id = *cells.first()?;
     let (letter, number) = id.split_at_checked(1)?;
-    if !"ADEFHLWX".contains(letter) || number.parse::<usize>().is_err() {
+    if !"ABDEFHLWX".contains(letter) || number.parse::<usize>().is_err() {
         return None;
     }
     let [_, threat, mechanism, tests] = cells[..] else {

@@ -1,0 +1,63 @@
+//! The functions of a class that its array-like methods call: [`ArrayClass`].
+
+use alloc::string::{String, ToString};
+
+use pyo3::Borrowed;
+use pyo3::prelude::*;
+
+use crate::device::Device;
+use crate::error::Error;
+use crate::export::{DLPackExport, into_managed};
+use crate::managed::ManagedTensor;
+use crate::python::export::dyn_export::DynExport;
+use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow};
+use crate::python::export::export_class::ExportClass;
+use crate::python::export::owner::PyOwner;
+use crate::python::export::to_capsule::waiting;
+use crate::stream::StreamArg;
+use crate::view::TensorView;
+
+/// The functions that depend on the class of an object.
+pub(super) struct ArrayClass {
+    class: &'static ClassVTable,
+    /// [`export`].
+    pub(super) export: fn(Borrowed<'_, 'static, PyAny>) -> PyResult<ManagedTensor>,
+}
+
+impl ArrayClass {
+    pub(super) const fn of<T: ExportClass>() -> &'static Self {
+        const { &Self { class: ClassVTable::of::<T>(), export: export::<T> } }
+    }
+}
+
+/// Exports the tensor of an object, as `__dlpack__` does, to a consumer on the host.
+fn export<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<ManagedTensor> {
+    let py = object.py();
+    let object = borrow::<T>(object)?;
+    let value: &T = &object;
+    // Only pinned memory has pending work.
+    let waits = <dyn DynExport>::device(value)? != Device::CPU;
+    match waiting(py, waits, || value.to_dlpack()) {
+        Err(Error::NotShareable) => {
+            // The storage cannot be shared, so the Python object becomes the owner.
+            Ok(into_managed(PyOwner::new(ErasedRef::new(object)), StreamArg::unspecified())?)
+        }
+        shared => Ok(shared?),
+    }
+}
+
+/// Calls a function with the tensor that an object describes, without synchronizing it.
+pub(super) fn with_tensor<R>(
+    object: Borrowed<'_, 'static, PyAny>,
+    class: &'static ArrayClass,
+    read: impl FnOnce(TensorView<'_>) -> PyResult<R>,
+) -> PyResult<R> {
+    let object = (class.class.borrow)(object)?;
+    let view = object.value().tensor()?;
+    read(view)
+}
+
+/// The name of the class of an object.
+pub(super) fn class_name(object: Borrowed<'_, '_, PyAny>) -> PyResult<String> {
+    Ok(object.get_type().name()?.to_string())
+}

@@ -1,0 +1,215 @@
+//! The attributes of array-like objects that read the description of the tensor.
+
+use alloc::format;
+use alloc::string::ToString;
+use core::ffi::CStr;
+
+use pyo3::exceptions::{PyModuleNotFoundError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3::{Borrowed, intern};
+
+use super::array::array_of;
+use super::array_class::{ArrayClass, with_tensor};
+use super::format::Format;
+use super::method::Method;
+use crate::dtype::DataType;
+use crate::python::convert::quietly;
+use crate::python::export::arguments::Arguments;
+
+/// `shape`.
+pub(super) struct Shape;
+
+impl Method for Shape {
+    const NAME: &'static str = "shape";
+    const C_NAME: &'static CStr = c"shape";
+    const DOC: &'static CStr = c"The size of each dimension.";
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        _: Arguments<'_>,
+        class: &'static ArrayClass,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        with_tensor(object, class, |view| Ok(PyTuple::new(object.py(), view.shape())?.into_any()))
+    }
+}
+
+/// `ndim`.
+pub(super) struct NDim;
+
+impl Method for NDim {
+    const NAME: &'static str = "ndim";
+    const C_NAME: &'static CStr = c"ndim";
+    const DOC: &'static CStr = c"The number of dimensions.";
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        _: Arguments<'_>,
+        class: &'static ArrayClass,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        with_tensor(object, class, |view| Ok(view.ndim().into_pyobject(object.py())?.into_any()))
+    }
+}
+
+/// `size`.
+pub(super) struct Size;
+
+impl Method for Size {
+    const NAME: &'static str = "size";
+    const C_NAME: &'static CStr = c"size";
+    const DOC: &'static CStr = c"The number of elements.";
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        _: Arguments<'_>,
+        class: &'static ArrayClass,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        with_tensor(object, class, |view| Ok(view.numel().into_pyobject(object.py())?.into_any()))
+    }
+}
+
+/// `device`.
+pub(super) struct Device;
+
+impl Method for Device {
+    const NAME: &'static str = "device";
+    const C_NAME: &'static CStr = c"device";
+    const DOC: &'static CStr = c"The device of the memory, such as 'cpu' or 'cuda:0'.";
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        _: Arguments<'_>,
+        class: &'static ArrayClass,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        with_tensor(object, class, |view| {
+            Ok(view.device().to_string().into_pyobject(object.py())?.into_any())
+        })
+    }
+}
+
+/// `dtype`.
+pub(super) struct DType;
+
+impl Method for DType {
+    const NAME: &'static str = "dtype";
+    const C_NAME: &'static CStr = c"dtype";
+    const DOC: &'static CStr = c"The type of the elements: a numpy.dtype, or the name of a type \
+        that NumPy does not have.";
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        _: Arguments<'_>,
+        class: &'static ArrayClass,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        let py = object.py();
+        let dtype = with_tensor(object, class, |view| Ok(view.dtype()))?;
+        let name = dtype.to_string();
+        if is_of_numpy(dtype) {
+            // Without NumPy, no caller compares the result with a dtype of NumPy.
+            match py.import(intern!(py, "numpy")) {
+                Ok(numpy) => return numpy.getattr(intern!(py, "dtype"))?.call1((name,)),
+                Err(error) if error.is_instance_of::<PyModuleNotFoundError>(py) => {
+                    quietly::<()>(py, Err(error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(name.into_pyobject(py)?.into_any())
+    }
+}
+
+/// Whether NumPy has this type.
+fn is_of_numpy(dtype: DataType) -> bool {
+    Format::of(dtype).is_some()
+}
+
+/// `__len__`.
+pub(super) struct Len;
+
+impl Method for Len {
+    const NAME: &'static str = "__len__";
+    const C_NAME: &'static CStr = c"__len__";
+    const DOC: &'static CStr = c"__len__($self, /)\n--\n\nReturn the size of the first dimension.";
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        _: Arguments<'_>,
+        class: &'static ArrayClass,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        with_tensor(object, class, |view| match view.shape() {
+            [first, ..] => Ok(first.into_pyobject(object.py())?.into_any()),
+            [] => Err(PyTypeError::new_err("a tensor without dimensions has no len()")),
+        })
+    }
+}
+
+/// `__iter__`. pandas treats an object without it as a scalar.
+pub(super) struct Iter;
+
+impl Method for Iter {
+    const NAME: &'static str = "__iter__";
+    const C_NAME: &'static CStr = c"__iter__";
+    const DOC: &'static CStr =
+        c"__iter__($self, /)\n--\n\nIterate over the first dimension of the NumPy array.";
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        _: Arguments<'_>,
+        class: &'static ArrayClass,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        Ok(array_of(object, class)?.try_iter()?.into_any())
+    }
+}
+
+/// `__getitem__`. matplotlib indexes objects that have a `shape`.
+pub(super) struct GetItem;
+
+impl Method for GetItem {
+    const NAME: &'static str = "__getitem__";
+    const C_NAME: &'static CStr = c"__getitem__";
+    const DOC: &'static CStr =
+        c"__getitem__($self, key, /)\n--\n\nReturn self[key] of the NumPy array.";
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        arguments: Arguments<'_>,
+        class: &'static ArrayClass,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        let Some(key) = arguments.only_positional(object.py()) else {
+            return Err(PyTypeError::new_err("__getitem__() takes exactly one argument"));
+        };
+        array_of(object, class)?.get_item(key)
+    }
+}
+
+/// `__repr__`.
+pub(super) struct Repr;
+
+impl Method for Repr {
+    const NAME: &'static str = "__repr__";
+    const C_NAME: &'static CStr = c"__repr__";
+    const DOC: &'static CStr = c"__repr__($self, /)\n--\n\nReturn repr(self).";
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        _: Arguments<'_>,
+        class: &'static ArrayClass,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        let py = object.py();
+        let name = object.get_type().name()?;
+        let described = with_tensor(object, class, |view| {
+            let shape = PyTuple::new(py, view.shape())?.repr()?;
+            Ok(format!("{name}(shape={shape}, dtype={}, device={})", view.dtype(), view.device()))
+        });
+        // An object that cannot describe its tensor now can still be printed.
+        let text = match described {
+            Ok(text) => text,
+            Err(error) => {
+                let reason = error.value(py).to_string();
+                quietly::<()>(py, Err(error));
+                format!("<{name}: {reason}>")
+            }
+        };
+        Ok(text.into_pyobject(py)?.into_any())
+    }
+}

@@ -1,0 +1,54 @@
+//! Attributes by which Python code uses an object as an array: `__array__`, the buffer
+//! protocol, `shape` and others ([`install`]).
+//!
+//! The memory is exported as by `__dlpack__`: with the same owner, and the same borrow of an
+//! object whose storage has a single owner. A method is one C function for each class, which
+//! calls code that is compiled once.
+
+mod array;
+mod array_class;
+mod attributes;
+mod buffer_struct;
+mod exporter;
+mod format;
+mod heap_type;
+mod interface;
+mod legacy_slot;
+mod method;
+
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::python::export::class_methods::Method as MethodOfClass;
+use crate::python::export::export_class::ExportClass;
+use method::{Method, add_missing, add_missing_property, definition};
+
+/// Adds the attributes to a class, except those that it defines itself.
+pub(in crate::python) fn install<T: ExportClass>(class: &Bound<'_, PyType>) -> PyResult<()> {
+    add_missing(
+        class,
+        &[
+            method::<T, array::Array>(),
+            method::<T, attributes::Len>(),
+            method::<T, attributes::Iter>(),
+            method::<T, attributes::GetItem>(),
+            method::<T, attributes::Repr>(),
+        ],
+    )?;
+    add_missing_property(class, method::<T, attributes::Shape>())?;
+    add_missing_property(class, method::<T, attributes::DType>())?;
+    add_missing_property(class, method::<T, attributes::NDim>())?;
+    add_missing_property(class, method::<T, attributes::Device>())?;
+    add_missing_property(class, method::<T, attributes::Size>())?;
+    add_missing_property(class, method::<T, interface::ArrayInterface>())?;
+    if class.py().version_info() >= (3, 12) {
+        add_missing(class, &[method::<T, exporter::BufferMethod>()])
+    } else {
+        legacy_slot::install(class, exporter::function::<exporter::Exported<T>>())
+    }
+}
+
+/// The name and the definition of a method of a class.
+fn method<T: ExportClass, M: Method>() -> MethodOfClass {
+    (M::NAME, definition::<T, M>())
+}
