@@ -120,7 +120,7 @@ pub use flags::Flags;
 pub use import::{
     AnyElement, Copies, DLPackImport, Elements, ElementsMut, Exclusive, FromDims, FromElements,
     Frozen, ImportError, ImportPolicy, ImportStorage, ImportedElement, ImportedSlice,
-    ImportedStorage, ImportedTensor, MetadataField, Mismatch, MismatchKind, RawBits,
+    ImportedStorage, ImportedTensor, MetadataField, Mismatch, MismatchKind, OwnedSlice, RawBits,
 };
 pub use managed::{Abi, ManagedTensor};
 pub use storage::{DataMut, DataRef, SharedBuffer, SharedOwner, Storage};

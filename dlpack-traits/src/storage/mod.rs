@@ -10,6 +10,7 @@ mod data;
 mod erase;
 mod memory;
 mod shared_buffer;
+mod shared_memory;
 mod shared_owner;
 mod std_impls;
 mod synchronize;
@@ -32,8 +33,10 @@ pub(crate) use try_box::{fill, try_place};
 ///
 /// A storage gives access to its memory by *lending* it: the borrow checker proves that the
 /// memory lives as long as the loan, so an implementation that lends a slice needs no
-/// `unsafe`. `Vec<T>`, `[T; N]`, `[T]`, and `&S`, `Box<S>` and `Arc<S>` over any storage
-/// `S`, sized or not, implement this trait.
+/// `unsafe`. `Vec<T>`, `[T; N]`, `[T]`, `Cow<[T]>`, the same with arrays `[T; N]` in place of
+/// `T`, and `&S`, `Box<S>` and `Arc<S>` over any storage `S`, sized or not, implement this
+/// trait. A field of another crate's type that lends a slice needs no implementation: it is
+/// marked `#[dlpack(data, slice = f32)]`.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Storage};

@@ -1,6 +1,9 @@
 //! Memory that Rust and consumers write concurrently: [`SharedBuffer`].
 
+use alloc::alloc::handle_alloc_error;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::alloc::Layout;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -10,6 +13,7 @@ use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
 use crate::error::Error;
+use crate::storage::shared_memory::SharedMemory;
 use crate::storage::{AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Storage, TryArc};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
@@ -27,8 +31,9 @@ use crate::storage::{AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Stora
 /// through a pointer does not race if it uses relaxed `AtomicU8`s, or if its accesses are
 /// ordered with those of the other owners.
 ///
-/// The memory is zeroed initially and aligned to 64 bytes, so that JAX imports it without a
-/// copy.
+/// New memory ([`zeroed`](Self::zeroed), [`from_slice`](Self::from_slice)) is aligned to 64
+/// bytes, so that JAX imports it without a copy. `SharedBuffer::from` takes over the memory
+/// of a `Vec<T>` or a `Box<[T]>`, zero-copy, which is aligned for a `T` only.
 ///
 /// Consumers use ordinary loads and stores. If a Rust thread and a consumer's thread access
 /// one element at the same time, and one of them writes, that is a data race, as it is
@@ -45,7 +50,7 @@ use crate::storage::{AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Stora
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct SharedBuffer<T> {
-    block: TryArc<AlignedBuf>,
+    block: TryArc<SharedMemory>,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -59,7 +64,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         let () = SizeMatches::<T>::OK;
         let () = BitsAreValid::<T>::OK;
         let byte_len = len.saturating_mul(size_of::<T>());
-        Ok(Self { block: TryArc::new(AlignedBuf::zeroed(byte_len)?)?, elements: PhantomData })
+        Self::of(AlignedBuf::zeroed(byte_len)?.into())
     }
 
     /// Creates a buffer with a copy of these elements.
@@ -73,7 +78,12 @@ impl<T: AnyBits> SharedBuffer<T> {
         let mut block = AlignedBuf::zeroed(bytes.len())?;
         // SAFETY: 1. The block is new, so no copy of its address exists.
         unsafe { block.bytes_mut() }.copy_from_slice(bytes);
-        Ok(Self { block: TryArc::new(block)?, elements: PhantomData })
+        Self::of(block.into())
+    }
+
+    /// Makes a buffer of memory whose bytes are initialised and aligned for a `T`.
+    fn of(memory: SharedMemory) -> Result<Self, Error> {
+        Ok(Self { block: TryArc::new(memory)?, elements: PhantomData })
     }
 
     /// Number of elements.
@@ -310,7 +320,7 @@ impl<T: AnyBits> Storage for SharedBuffer<T> {
     fn data(&self) -> DataRef<'_> {
         // SAFETY:
         // 1. The block owns `byte_len` bytes of host memory and lives as long as `self`.
-        // 2. It was zeroed, is aligned to 64 bytes, and any bits are a valid `T`: each
+        // 2. It is initialised and aligned for a `T`, and any bits are a valid `T`: each
         //    constructor asserts it.
         // 3. No reference to it is ever made: Rust accesses it through `byte_atomic` only.
         unsafe {
@@ -327,6 +337,37 @@ impl<T: AnyBits> Storage for SharedBuffer<T> {
     #[inline(always)]
     fn share(&self) -> Option<SharedOwner> {
         SharedOwner::new(self.clone())
+    }
+}
+
+/// Takes over the memory of a vector, zero-copy.
+///
+/// ```
+/// use dlpack_traits::SharedBuffer;
+///
+/// let samples = vec![1.0_f32, 2.0];
+/// let address = samples.as_ptr();
+/// let shared = SharedBuffer::from(samples);
+/// shared.store(0, 0.5);
+/// assert_eq!(shared.to_vec(), [0.5, 2.0]);
+/// # use dlpack_traits::Storage;
+/// assert_eq!(shared.data().as_ptr(), address.cast());
+/// ```
+///
+/// It aborts the process if there is no memory for the reference count, as `Arc::new` does.
+impl<T: AnyBits> From<Vec<T>> for SharedBuffer<T> {
+    fn from(elements: Vec<T>) -> Self {
+        match Self::of(SharedMemory::from_vec(elements)) {
+            Ok(buffer) => buffer,
+            Err(_) => handle_alloc_error(Layout::new::<SharedMemory>()),
+        }
+    }
+}
+
+/// Takes over the memory of a boxed slice, zero-copy, as from a `Vec<T>`.
+impl<T: AnyBits> From<Box<[T]>> for SharedBuffer<T> {
+    fn from(elements: Box<[T]>) -> Self {
+        Self::from(elements.into_vec())
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`Storage`] for the standard library's owners of slices.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::sync::Arc;
@@ -43,6 +44,52 @@ impl<T: Element, const R: usize, const C: usize> Storage for [[T; R]; C] {
     #[inline(always)]
     fn data_mut(&mut self) -> DataMut<'_> {
         DataMut::from_mut_slice(self.as_flattened_mut())
+    }
+}
+
+/// Rows of a fixed length, described as `T`s in the order in which they lie in memory.
+impl<T: Element, const N: usize> Storage for [[T; N]] {
+    #[inline(always)]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self.as_flattened())
+    }
+
+    #[inline(always)]
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(self.as_flattened_mut())
+    }
+}
+
+/// Rows of a fixed length, described as `T`s in the order in which they lie in memory.
+impl<T: Element, const N: usize> Storage for Vec<[T; N]> {
+    #[inline(always)]
+    fn data(&self) -> DataRef<'_> {
+        self.as_slice().data()
+    }
+
+    #[inline(always)]
+    fn data_mut(&mut self) -> DataMut<'_> {
+        self.as_mut_slice().data_mut()
+    }
+}
+
+/// An owned vector is lent for writing, a borrowed slice for reading. An export by value
+/// needs a `Cow<'static, [T]>`.
+impl<T: Clone> Storage for Cow<'_, [T]>
+where
+    [T]: Storage,
+{
+    #[inline(always)]
+    fn data(&self) -> DataRef<'_> {
+        (**self).data()
+    }
+
+    #[inline(always)]
+    fn data_mut(&mut self) -> DataMut<'_> {
+        match self {
+            Cow::Owned(owned) => owned.as_mut_slice().data_mut(),
+            Cow::Borrowed(borrowed) => borrowed.data().into(),
+        }
     }
 }
 
