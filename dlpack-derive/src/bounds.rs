@@ -83,7 +83,39 @@ fn mention(tokens: TokenStream, asked: &impl Fn(&Ident) -> bool) -> bool {
 /// would report an unsatisfied one at every use of the struct, instead of once
 /// at the field.
 pub(crate) fn where_clause(model: &Model<'_>) -> TokenStream {
-    bounded(model.generics, model.bound, || roles(&model.kind))
+    let clause = bounded(model.generics, model.bound, || roles(&model.kind));
+    let added = slice_bounds(model);
+    match (clause.is_empty(), added.is_empty()) {
+        (_, true) => clause,
+        (true, false) => quote!(where #added),
+        (false, false) => quote!(#clause, #added),
+    }
+}
+
+/// The bounds of an owner that lends a slice, if its type or that of the elements depends on a
+/// type parameter.
+fn slice_bounds(model: &Model<'_>) -> TokenStream {
+    let Kind::Tensor(tensor) = &model.kind else { return TokenStream::new() };
+    let Data::Slice { owner, element, shared } = &tensor.data else { return TokenStream::new() };
+    let params = Params::of(model.generics);
+    if model.bound.is_some() {
+        return TokenStream::new();
+    }
+    let here = |ty: &Type| {
+        let first = ty.to_token_stream().into_iter().next();
+        Span::mixed_site().located_at(first.map_or_else(Span::call_site, |token| token.span()))
+    };
+    let (ty, mut bounds) = (owner.ty, Vec::new());
+    if params.decide(element) {
+        bounds.push(quote_spanned!(here(element)=> #element: __dlpack::Element));
+    }
+    if params.decide(ty) && owner.with.is_none() {
+        bounds.push(quote_spanned!(here(ty)=> #ty: __dlpack::AsRef<[#element]>));
+    }
+    if params.decide(ty) && *shared {
+        bounds.push(quote_spanned!(here(ty)=> #ty: __dlpack::SharedByClone));
+    }
+    quote!(#(#bounds),*)
 }
 
 /// [`where_clause`] of a struct that is only a layout.
@@ -117,7 +149,8 @@ fn bounded<'a>(
     let params = Params::of(generics);
     let inferred = || {
         roles().into_iter().filter_map(|(field, bound)| {
-            let ty = Some(field.ty).filter(|ty| params.decide(ty))?;
+            // The type of a converted field is an argument of the user's function.
+            let ty = Some(field.ty).filter(|ty| field.with.is_none() && params.decide(ty))?;
             // An error about the bound points to the field, not to the derive.
             let first = ty.to_token_stream().into_iter().next();
             let place = first.map_or_else(Span::call_site, |token| token.span());
@@ -156,6 +189,8 @@ fn roles<'a>(kind: &Kind<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     };
     match &tensor.data {
         Data::Storage(field) => ask(Some(*field), "Storage"),
+        // `where_clause` adds the bounds, which name the type of the elements.
+        Data::Slice { .. } => {}
         Data::Raw { pointer, len, device, .. } => {
             ask(Some(*pointer), "RawPointer");
             ask(field_of(*len), "Dim");
@@ -261,6 +296,6 @@ fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)
 fn field_of(dim: Dim<'_>) -> Option<RoleField<'_>> {
     match dim {
         Dim::Field(field, _) => Some(field),
-        Dim::Integer(..) | Dim::Constant(_) => None,
+        Dim::Integer(..) | Dim::Constant(_) | Dim::Method(_) => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The input of the expansion. Every value of these types can be expanded.
 
 use proc_macro2::{Span, TokenStream};
-use syn::{ExprPath, Generics, Ident, Member, Path, Type, WherePredicate};
+use syn::{Expr, ExprPath, Generics, Ident, Member, Path, Type, WherePredicate};
 
 use crate::attr::Require;
 use crate::symbol::{Role, Unit};
@@ -53,6 +53,13 @@ pub(crate) struct Tensor<'a> {
 pub(crate) enum Data<'a> {
     /// In a storage.
     Storage(RoleField<'a>),
+    /// In a slice that an owner of another crate lends.
+    Slice {
+        owner: RoleField<'a>,
+        element: &'a Type,
+        /// Whether clones own the same memory.
+        shared: bool,
+    },
     /// Behind a pointer, on the device that a field contains, or else the CPU.
     Raw {
         /// The span of the user's `unsafe`.
@@ -177,6 +184,8 @@ pub(crate) enum Order<'a> {
 pub(crate) enum Dim<'a> {
     Integer(i64, Span),
     Constant(&'a ExprPath),
+    /// Calls of methods, from `self` on.
+    Method(&'a Expr),
     Field(RoleField<'a>, Span),
 }
 
@@ -194,6 +203,8 @@ pub(crate) enum DType<'a> {
 pub(crate) struct RoleField<'a> {
     pub(crate) member: &'a Member,
     pub(crate) ty: &'a Type,
+    /// The function that converts the field.
+    pub(crate) with: Option<&'a ExprPath>,
 }
 
 /// A variant of an enum.

@@ -13,6 +13,13 @@ pub(crate) const PTR: &str = "ptr";
 /// On a field: `offset(bytes)`, under the name that the standard uses.
 pub(crate) const BYTE_OFFSET: &str = "byte_offset";
 
+/// On the field `data`: the type of the elements of which another crate's owner lends a slice.
+pub(crate) const SLICE: &str = "slice";
+/// On the field `data`, beside `slice`: clones of the owner own the same memory.
+pub(crate) const SHARED: &str = "shared";
+/// On a field: the function that converts it.
+pub(crate) const WITH: &str = "with";
+
 /// On a field, for imports: it is filled with a copy of the elements.
 pub(crate) const COPY: &str = "copy";
 /// On a field, for imports: its value does not come from the tensor.
@@ -71,8 +78,10 @@ pub(crate) const ON_STRUCT: [&str; 12] = [
     CRATE,
 ];
 /// The words on a field.
-pub(crate) const ON_FIELD: [&str; 18] = [
+pub(crate) const ON_FIELD: [&str; 21] = [
     Role::Data.word(),
+    SLICE,
+    SHARED,
     Role::Shape.word(),
     Role::Strides.word(),
     Role::Order.word(),
@@ -85,6 +94,7 @@ pub(crate) const ON_FIELD: [&str; 18] = [
     Role::DType.word(),
     Role::Device.word(),
     Role::Sync.word(),
+    WITH,
     UNSAFE,
     Role::Owner.word(),
     COPY,

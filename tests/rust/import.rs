@@ -12,6 +12,7 @@ mod import {
     pub(crate) mod forge;
     pub(crate) mod one_slice;
     pub(crate) mod own;
+    pub(crate) mod owned_slice;
     pub(crate) mod passed_on;
     pub(crate) mod readable;
     pub(crate) mod rejects;

@@ -372,3 +372,36 @@ fn random_windows_of_shared_memory_are_exported() {
     assert!(accepted * 10 > CASES);
     assert_eq!(Arc::strong_count(&data), 1);
 }
+
+/// A `SharedBuffer` takes over the memory of a vector with its spare capacity, and of a boxed
+/// slice, and the last owner frees it.
+#[test]
+fn a_shared_buffer_takes_over_a_vector() {
+    fn check(buffer: &SharedBuffer<u16>, address: *const u16, values: &[u16]) {
+        assert_eq!(buffer.data().as_ptr(), address.cast());
+        assert_eq!(buffer.to_vec(), values);
+    }
+    let mut vector = Vec::with_capacity(7);
+    vector.extend([1_u16, 2, 3]);
+    let address = vector.as_ptr();
+    let buffer = SharedBuffer::from(vector);
+    check(&buffer, address, &[1, 2, 3]);
+    let tensor: ImportedStorage = Owner::new(buffer.clone(), &[3]).to_dlpack().unwrap().into();
+    buffer.store(2, 9);
+    tensor.write(|n: u16| n * 2);
+    check(&buffer, address, &[2, 4, 18]);
+    drop(buffer);
+    assert_eq!(tensor.elements::<u16>(), [2, 4, 18]);
+    tensor.delete_elsewhere(Farewell::Plain);
+
+    let boxed: Box<[u16]> = Box::from([4, 5]);
+    let address = boxed.as_ptr();
+    let buffer = SharedBuffer::from(boxed);
+    check(&buffer, address, &[4, 5]);
+    std::thread::spawn(move || buffer.store(0, 6)).join().unwrap();
+
+    // Vectors and slices without elements.
+    assert!(SharedBuffer::from(Vec::<f32>::new()).to_vec().is_empty());
+    assert!(SharedBuffer::from(Vec::<f32>::with_capacity(9)).to_vec().is_empty());
+    assert!(SharedBuffer::from(Box::<[f32]>::from([])).to_vec().is_empty());
+}

@@ -3,7 +3,7 @@
 use core::cell::Cell;
 
 use proc_macro2::{Ident, Span};
-use syn::{ExprPath, Field, Variant};
+use syn::{ExprPath, Field, Type, Variant};
 
 use super::item::{Item, Value};
 use super::parse;
@@ -29,6 +29,12 @@ pub(crate) struct FieldAttrs {
     pub(crate) raw: bool,
     /// The length in it, if it could be parsed.
     pub(crate) raw_len: Option<RawLen>,
+    /// `slice = f32`: the type of the elements, if it could be parsed.
+    pub(crate) slice: Option<Spanned<Option<Type>>>,
+    /// `shared`.
+    pub(crate) shared: Option<Ident>,
+    /// `with = path`: the function that converts the field.
+    pub(crate) with: Option<Spanned<Option<ExprPath>>>,
     /// The span of `skip`, or of the name in a list on the struct.
     pub(crate) skip: Option<Span>,
     /// For imports: the elements are copied into this field.
@@ -46,6 +52,9 @@ impl FieldAttrs {
     pub(crate) fn from_syn(cx: &Ctxt, field: &Field, name: &str, owner: &Ident) -> Self {
         let mut roles = Vec::new();
         let (mut raw, mut raw_len) = (false, None);
+        let mut slice = Once::new(cx, &name);
+        let mut shared = Once::new(cx, &name);
+        let mut with = Once::new(cx, &name);
         let mut skip = Once::new(cx, &name);
         let mut copy = Once::new(cx, &name);
         let mut default = Once::new(cx, &name);
@@ -64,6 +73,13 @@ impl FieldAttrs {
                 raw_len = value::raw(cx, &item);
                 raw = true;
                 roles.push(Mark { role: Role::Data, unit: Unit::Elements, key: item.key });
+            } else if word == symbol::SLICE {
+                slice.set(&item.key, value::element(cx, &item));
+            } else if word == symbol::SHARED {
+                expect_no_value(cx, &item);
+                shared.set(&item.key, ());
+            } else if word == symbol::WITH {
+                with.set(&item.key, value::function(cx, &item));
             } else if word == symbol::SKIP {
                 expect_no_value(cx, &item);
                 skip.set(&item.key, ());
@@ -83,10 +99,18 @@ impl FieldAttrs {
                 });
             }
         }
+        // `slice` gives the role `data`, beside the word or without it.
+        let is_data = |mark: &Mark| mark.role == Role::Data;
+        if let Some(slice) = slice.value.as_ref().filter(|_| !roles.iter().any(is_data)) {
+            let key = slice.key.clone();
+            roles.push(Mark { role: Role::Data, unit: Unit::Elements, key });
+        }
+        let (slice, with) = (slice.value, with.value);
+        let shared = shared.value.map(|shared| shared.key);
         let skip = skip.value.map(|skip| skip.key.span());
         let copy = copy.value.map(|copy| copy.key);
         let (default, refused) = (default.value, Cell::new(false));
-        Self { roles, raw, raw_len, skip, copy, default, unread, refused }
+        Self { roles, raw, raw_len, slice, shared, with, skip, copy, default, unread, refused }
     }
 
     /// Whether it has neither a role nor `skip`.

@@ -2,13 +2,13 @@
 //! the value that was probably meant.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens as _;
+use quote::ToTokens;
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::token::Paren;
 use syn::{
-    Expr, ExprPath, Lit, LitStr, MacroDelimiter, MetaList, Path, Token, UnOp, WherePredicate,
+    Expr, ExprPath, Lit, LitStr, MacroDelimiter, MetaList, Path, Token, Type, UnOp, WherePredicate,
 };
 
 use super::item::{Item, Value};
@@ -22,6 +22,8 @@ pub(crate) enum WrittenDim {
     Integer(i64, Span),
     /// A constant; if it has one segment, it may be a field.
     Path(ExprPath),
+    /// Calls of methods of the struct or of its fields, from `self` on.
+    Method(Expr),
 }
 
 impl WrittenDim {
@@ -29,10 +31,8 @@ impl WrittenDim {
     pub(crate) fn span(&self) -> Span {
         match self {
             WrittenDim::Integer(_, span) => *span,
-            WrittenDim::Path(path) => {
-                let first = path.to_token_stream().into_iter().next();
-                first.map_or_else(Span::call_site, |token| token.span())
-            }
+            WrittenDim::Path(path) => first(path),
+            WrittenDim::Method(call) => first(call),
         }
     }
 }
@@ -203,14 +203,42 @@ fn written_dim(cx: &Ctxt, dim: &Expr) -> Option<WrittenDim> {
         Expr::Unary(negative) if matches!(negative.op, UnOp::Neg(_)) => {
             cx.push(message::negative_dim(first(&negative.expr)));
         }
+        call @ Expr::MethodCall(_) if is_of_self(call) => {
+            return Some(WrittenDim::Method(call.clone()));
+        }
         other => cx.push(message::expected_dim(first(other))),
     }
     None
 }
 
+/// Whether an expression consists of fields and calls of methods, from `self` on.
+fn is_of_self(expr: &Expr) -> bool {
+    match expr {
+        Expr::MethodCall(call) => call.attrs.is_empty() && is_of_self(&call.receiver),
+        Expr::Field(field) => field.attrs.is_empty() && is_of_self(&field.base),
+        Expr::Path(path) => path.path.is_ident("self"),
+        _ => false,
+    }
+}
+
+/// The type of the elements in `slice = f32`, or in `slice(Lanes<f32, 4>)`.
+pub(super) fn element(cx: &Ctxt, item: &Item) -> Option<Type> {
+    let (tokens, place) = match &item.value {
+        Value::Assigned(tokens, eq) => (tokens.clone(), *eq),
+        Value::List(list) => (list.stream(), list.span()),
+        Value::None => (TokenStream::new(), item.key.span()),
+    };
+    let found = tokens.clone().into_iter().next();
+    let element = syn::parse2::<Type>(tokens);
+    if element.is_err() {
+        cx.push(message::expected_element(found.as_ref(), place));
+    }
+    element.ok()
+}
+
 /// The first token of an expression: not every compiler underlines the whole
 /// expression.
-fn first(expr: &Expr) -> Span {
+fn first(expr: &impl ToTokens) -> Span {
     let first = expr.to_token_stream().into_iter().next();
     first.map_or_else(Span::call_site, |token| token.span())
 }

@@ -1,6 +1,7 @@
 //! Checks for imports: the source of the value of each field without a role.
 
 use syn::GenericParam;
+use syn::spanned::Spanned as _;
 
 use super::role_field::role_field;
 use super::tensor::known_dtype;
@@ -8,7 +9,9 @@ use crate::ast::{Body, Field, Input, Variant};
 use crate::attr::{ConstDType, StructAttrs};
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::model::{self, Beside, Data, Import, ImportVariant, Kind, Make, RoleField, Source};
+use crate::model::{
+    self, Beside, Data, Dim, Import, ImportVariant, Kind, Make, Placement, RoleField, Shape, Source,
+};
 use crate::parts::is_phantom;
 use crate::symbol::Role;
 
@@ -70,6 +73,7 @@ pub(crate) fn layout<'a>(
     let layout = super::layout(cx, input, attrs)?;
     let Body::Struct { fields, .. } = &input.body else { return None };
     refuse_copies(cx, fields);
+    refuse_conversions(cx, fields, &layout);
     let make = make(cx, input, attrs, fields, &|field| layout.part(&field.member));
     Some((layout, make))
 }
@@ -88,7 +92,14 @@ fn tensor_of<'a>(
             cx.push(message::pointer_in_an_import(spelled, input.ident));
             return None;
         }
+        Data::Slice { owner, .. } => {
+            let field = fields.iter().find(|field| field.member == *owner.member)?;
+            let slice = field.attrs.slice.as_ref()?;
+            cx.push(message::slice_in_an_import(&slice.key, &field.name()));
+            return None;
+        }
     };
+    refuse_conversions(cx, fields, &tensor.layout);
     let mut copy = false;
     for field in fields {
         match &field.attrs.copy {
@@ -178,6 +189,22 @@ fn enumerated<'a>(
         cx.push(message::no_variants(input.ident, cx.direction()));
     }
     into
+}
+
+/// Rejects what only works from the struct to the tensor: `with`, and calls of methods.
+fn refuse_conversions(cx: &Ctxt, fields: &[Field<'_>], layout: &model::Layout<'_>) {
+    for field in fields {
+        if let Some(with) = &field.attrs.with {
+            cx.push(message::with_in_an_import(&with.key, &field.name()));
+        }
+    }
+    if let Placement::Fields { shape: Shape::List(dims), .. } = &layout.placement {
+        for dim in dims {
+            if let Dim::Method(call) = dim {
+                cx.push(message::method_in_an_import(call.span()));
+            }
+        }
+    }
 }
 
 fn refuse_copies(cx: &Ctxt, fields: &[Field<'_>]) {

@@ -88,11 +88,15 @@ fn owned<'a>(input: &Input<'a>, kind: Option<&Kind<'_>>) -> Vec<(&'a Type, Dropp
     let fields = input.fields().filter(|field| field.attrs.skip.is_none() && !field.attrs.raw);
     let dropped = |field: &Field<'_>| match kind {
         Some(Kind::Tensor(tensor)) => match &tensor.data {
-            Data::Storage(data) if *data.member == field.member => Dropped::Owner,
+            Data::Storage(data) | Data::Slice { owner: data, .. }
+                if *data.member == field.member =>
+            {
+                Dropped::Owner
+            }
             Data::Raw { .. } if field.attrs.roles.iter().any(|mark| mark.role == Role::Owner) => {
                 Dropped::Owner
             }
-            Data::Storage(_) | Data::Raw { .. } => Dropped::Beside,
+            Data::Storage(_) | Data::Slice { .. } | Data::Raw { .. } => Dropped::Beside,
         },
         _ => Dropped::Owner,
     };

@@ -81,6 +81,29 @@ pub(super) fn known_dtype(cx: &Ctxt, word: &Ident) {
     }
 }
 
+/// Rejects `slice`, `shared` and `with` on fields that cannot have them.
+fn converted(cx: &Ctxt, fields: &[Field<'_>]) {
+    for field in fields {
+        let (attrs, name) = (&field.attrs, field.name());
+        if let (Some(slice), true) = (&attrs.slice, attrs.raw) {
+            cx.push(message::slice_beside_pointer(&slice.key, &name));
+        }
+        if let (Some(shared), None) = (&attrs.shared, &attrs.slice) {
+            cx.push(message::shared_without_slice(shared, &name));
+        }
+        let Some(with) = &attrs.with else { continue };
+        let can = attrs.slice.is_some() && !attrs.raw
+            || attrs.roles.iter().any(|mark| {
+                let roles = [Role::Shape, Role::Strides, Role::Order, Role::DType, Role::Device];
+                roles.contains(&mark.role)
+            });
+        // A rejected word may have been meant as the role.
+        if !can && !attrs.unread {
+            cx.push(message::with_without_role(&with.key, &name));
+        }
+    }
+}
+
 impl<'c, 'a> Check<'c, 'a> {
     /// Assigns roles to the fields, and rejects fields that might have one.
     fn begin(
@@ -91,6 +114,7 @@ impl<'c, 'a> Check<'c, 'a> {
         needs_data: bool,
     ) -> Self {
         let roles = Roles::assign(cx, fields);
+        converted(cx, fields);
         let unread = attrs.unread || fields.iter().any(|field| field.attrs.unread);
         let ident = input.ident;
         let unsaid = Unsaid { cx, ident, fields, attrs, roles: &roles, needs_data }.refuse();
@@ -122,6 +146,11 @@ impl<'c, 'a> Check<'c, 'a> {
         // A word that was rejected may have been meant as the pointer.
         if let (Some(key), false) = (owner.and_then(|owner| owner.key), self.unread) {
             self.cx.push(message::owner_without_pointer(key));
+        }
+        if let Some(slice) = &field.attrs.slice {
+            let element = slice.value.as_ref()?;
+            let shared = field.attrs.shared.is_some();
+            return Some(Data::Slice { owner: role_field(field), element, shared });
         }
         if types::is_raw_pointer(field.ty) {
             self.cx.push(message::pointer_as_data(field.ty, &field.name()));
@@ -195,6 +224,11 @@ impl<'c, 'a> Check<'c, 'a> {
         let path = match dim {
             WrittenDim::Integer(value, span) => return Some(Dim::Integer(*value, *span)),
             WrittenDim::Path(path) => path,
+            WrittenDim::Method(call) if role == Role::Shape => return Some(Dim::Method(call)),
+            WrittenDim::Method(_) => {
+                self.cx.push(message::expected_len(dim.span()));
+                return None;
+            }
         };
         let Some(word) = path.path.get_ident().filter(|_| path.qself.is_none()) else {
             return Some(Dim::Constant(path));

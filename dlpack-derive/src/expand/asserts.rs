@@ -89,6 +89,10 @@ fn same_rank(model: &Model<'_>) -> Option<TokenStream> {
     else {
         return None;
     };
+    let converted = |field: &crate::model::RoleField<'_>| field.with.is_some();
+    if converted(strides) || matches!(shape, Shape::Field { dims, .. } if converted(dims)) {
+        return None;
+    }
     // The error points to the strides.
     let here = strides.ty.span();
     let params = Params::of(model.generics);

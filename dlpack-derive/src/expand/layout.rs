@@ -5,7 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{ExprPath, Generics};
 
-use super::tokens::{borrowed, local};
+use super::tokens::{borrowed, local, value_of};
 use crate::bounds::Params;
 use crate::model::{DType, Dim, Layout, Order, Placement, RoleField, Shape, Steps};
 use crate::symbol::Unit;
@@ -102,8 +102,12 @@ impl<'a> Writer<'a> {
     /// A call of a runtime function for a field. The turbofish contains the field's type,
     /// to which the error points if the type does not fit.
     fn call(function: &str, field: RoleField<'a>, after: &str) -> TokenStream {
-        let (ty, field) = (field.ty, borrowed(field));
-        let (function, after) = (local(function), local(after));
+        let after = local(after);
+        if field.with.is_some() {
+            let (function, value) = (local(&format!("{function}_with")), value_of(field));
+            return quote_spanned!(Span::mixed_site()=> __dlpack::#function(#after, #value));
+        }
+        let (ty, field, function) = (field.ty, borrowed(field), local(function));
         quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#after, #field))
     }
 
@@ -151,7 +155,7 @@ impl<'a> Writer<'a> {
     /// constant if all dimensions are constant.
     fn list(&mut self, dims: &[Dim<'a>]) -> (&'static str, TokenStream) {
         let here = Span::mixed_site();
-        if dims.iter().any(|dim| matches!(dim, Dim::Field(..))) {
+        if dims.iter().any(|dim| matches!(dim, Dim::Field(..) | Dim::Method(_))) {
             let dims: Vec<_> = dims.iter().map(|dim| Self::extent(*dim)).collect();
             return ("extents", quote_spanned!(here=> [#(#dims),*]));
         }
@@ -180,7 +184,7 @@ impl<'a> Writer<'a> {
                 let path = self.without_self(path);
                 quote_spanned!(here=> __dlpack::dim(__dlpack::integer(#path) as _))
             }
-            Dim::Field(..) => TokenStream::new(),
+            Dim::Field(..) | Dim::Method(_) => TokenStream::new(),
         }
     }
 
@@ -194,6 +198,11 @@ impl<'a> Writer<'a> {
             Dim::Constant(path) => {
                 let here = Span::mixed_site().located_at(path.span());
                 quote_spanned!(here=> __dlpack::extent(&__dlpack::integer(#path)))
+            }
+            Dim::Method(call) => {
+                let here = Span::mixed_site().located_at(call.span());
+                let call = with_own_self(call.to_token_stream());
+                quote_spanned!(here=> __dlpack::extent(&__dlpack::integer(#call)))
             }
             Dim::Field(field, _) => {
                 let (ty, field) = (field.ty, borrowed(field));
@@ -210,6 +219,23 @@ impl<'a> Writer<'a> {
             path.to_token_stream()
         }
     }
+}
+
+/// Replaces the user's `self` by that of the method that the expansion defines.
+fn with_own_self(tokens: TokenStream) -> TokenStream {
+    let replaced = tokens.into_iter().map(|token| match token {
+        TokenTree::Ident(word) if word == "self" => {
+            TokenTree::Ident(Ident::new("self", Span::mixed_site().located_at(word.span())))
+        }
+        TokenTree::Group(group) => {
+            let inner = with_own_self(group.stream());
+            let mut replaced = proc_macro2::Group::new(group.delimiter(), inner);
+            replaced.set_span(group.span());
+            replaced.into()
+        }
+        other => other,
+    });
+    replaced.collect()
 }
 
 fn integer(value: i64, span: Span) -> TokenStream {

@@ -8,11 +8,12 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
+use syn::Type;
 use syn::spanned::Spanned as _;
 
 use super::layout::{self, Parts};
 use super::methods::Methods;
-use super::tokens::borrowed;
+use super::tokens::{borrowed, value_of};
 use crate::bounds;
 use crate::model::{Access, Data, Dim, Model, RoleField, Tensor};
 use crate::symbol::Unit;
@@ -23,6 +24,9 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
     let layout = parts.expression();
     let mut methods = match &tensor.data {
         Data::Storage(data) => in_storage(model, *data, &layout),
+        Data::Slice { owner, element, shared } => {
+            of_slice(model, *owner, element, *shared, &layout)
+        }
         Data::Raw { spelled, pointer, unit, len, device } => {
             behind_pointer(model, *spelled, *pointer, (*unit, *len), *device, &layout)
         }
@@ -43,10 +47,17 @@ fn items(model: &Model<'_>, tensor: &Tensor<'_>, parts: &Parts) -> TokenStream {
     let where_clause = bounds::where_clause(model);
     let data = match &tensor.data {
         Data::Storage(data) => data.ty.to_token_stream(),
-        Data::Raw { .. } => quote!(__dlpack::NoStorage),
+        Data::Slice { .. } | Data::Raw { .. } => quote!(__dlpack::NoStorage),
     };
     let constant = &parts.constant;
+    let choices = match &tensor.data {
+        Data::Slice { owner, .. } if owner.with.is_none() => quote_spanned! {Span::mixed_site()=>
+            use __dlpack::{ByAsRef as _, ByDeref as _, ByNothing as _};
+        },
+        _ => TokenStream::new(),
+    };
     quote_spanned! {Span::mixed_site()=>
+        #choices
         #constant
         #[automatically_derived]
         impl #params __dlpack::Tensor<__Roles> for #ident #args #where_clause {
@@ -79,6 +90,43 @@ fn in_storage(model: &Model<'_>, data: RoleField<'_>, layout: &TokenStream) -> M
     }
 }
 
+/// The slice is borrowed once per description, from the owner where it is.
+fn of_slice(
+    model: &Model<'_>,
+    owner: RoleField<'_>,
+    element: &Type,
+    shared: bool,
+    layout: &TokenStream,
+) -> Methods {
+    let here = Span::mixed_site();
+    let ty = owner.ty;
+    let slice_of = |owner_place: TokenStream| match owner.with {
+        Some(path) => {
+            let at = here.located_at(path.span());
+            quote_spanned!(at=> #path(#owner_place))
+        }
+        None => quote_spanned! {here=>
+            (&&__dlpack::lender::<#ty, #element>(#owner_place)).__dlpack_slice()
+        },
+    };
+    let slice = slice_of(borrowed(owner));
+    let describe = quote_spanned!(here=> __dlpack::slice::<#element>(#layout, #slice));
+    let share = shared.then(|| {
+        let (field, slice) = (borrowed(owner), slice_of(quote_spanned!(here=> __owner)));
+        quote_spanned!(here=> __dlpack::share_slice::<#ty, #element, _>(#field, |__owner| #slice))
+    });
+    // The slice is always lent frozen, so `read_only` has no effect.
+    let _ = model.access;
+    Methods {
+        describe,
+        describe_mut: None,
+        storage: None,
+        sync_for: None,
+        share,
+        to_dlpack_on: None,
+    }
+}
+
 fn behind_pointer(
     model: &Model<'_>,
     spelled: Span,
@@ -98,6 +146,8 @@ fn behind_pointer(
             let at = Span::mixed_site().located_at(path.span());
             quote_spanned!(at=> __dlpack::integer(#path))
         }
+        // `check` rejects it here.
+        Dim::Method(_) => TokenStream::new(),
         Dim::Field(field, span) => {
             let member = field.member;
             let at = Span::mixed_site().located_at(span);
@@ -106,6 +156,7 @@ fn behind_pointer(
     };
     let device = match device {
         None => quote_spanned!(here=> __dlpack::Device::CPU),
+        Some(field) if field.with.is_some() => value_of(field),
         Some(field) => {
             let (ty, field) = (field.ty, borrowed(field));
             quote_spanned!(here=> __dlpack::raw_device::<#ty>(#field))

@@ -2,9 +2,22 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::{Ident, Member};
 
 use crate::model::RoleField;
+
+/// A borrow of a field, or the result of the function that converts it.
+pub(super) fn value_of(field: RoleField<'_>) -> TokenStream {
+    let borrowed = borrowed(field);
+    match field.with {
+        None => borrowed,
+        Some(path) => {
+            let here = Span::mixed_site().located_at(path.span());
+            quote_spanned!(here=> #path(#borrowed))
+        }
+    }
+}
 
 /// A borrow of a field.
 pub(super) fn borrowed(field: RoleField<'_>) -> TokenStream {

@@ -51,6 +51,33 @@ pub(crate) fn pointer_in_an_import(place: Span, owner: &Ident) -> Error {
     )
 }
 
+pub(crate) fn slice_in_an_import(key: &Ident, field: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("an import cannot fill `{field}`, whose type is another crate's"),
+        format!(
+            "`{key}` is for exports: import a struct with `#[dlpack(copy)] {field}: Vec<T>` or an \
+             `ImportedStorage<T>`, and make this one from it"
+        ),
+    )
+}
+
+pub(crate) fn with_in_an_import(key: &Ident, field: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("`{key}` converts field `{field}` for an export, not back"),
+        "import a struct with types of `dlpack_traits`, and make this one from it",
+    )
+}
+
+pub(crate) fn method_in_an_import(call: Span) -> Error {
+    refusal(
+        call,
+        "an import cannot fill a dimension that a method computes",
+        "import a struct with this dimension in a field, and make this one from it",
+    )
+}
+
 pub(crate) fn import_borrows(lifetime: Span, owner: &Ident) -> Error {
     refusal(
         lifetime,
@@ -75,6 +102,7 @@ pub(crate) fn expected_function(key: &Ident, found: Option<&TokenTree>, place: S
     let example = match key {
         key if key == symbol::DEFAULT => "default = Self::no_name",
         key if key == symbol::VALIDATE => "validate = Self::check",
+        key if key == symbol::WITH => "dtype, with = Self::to_dtype",
         _ => "construct = Self::new",
     };
     refusal(

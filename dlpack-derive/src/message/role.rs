@@ -163,6 +163,38 @@ pub(crate) fn locked_data(lock: &Ident, field: &str) -> Error {
     )
 }
 
+// ---- slices and conversions ----
+
+pub(crate) fn slice_beside_pointer(key: &Ident, field: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("field `{field}` is behind a pointer, which lends no slice"),
+        format!("remove `{key}`, or `unsafe(ptr, ..)` if the type of `{field}` lends a slice"),
+    )
+}
+
+pub(crate) fn shared_without_slice(key: &Ident, field: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("`{key}` needs the type of the elements that `{field}` lends"),
+        format!(
+            "write `#[dlpack(data, slice = f32, {key})]` above the owner of the elements; a type \
+             with an `impl Storage` says by its `share` whether it has several owners"
+        ),
+    )
+}
+
+pub(crate) fn with_without_role(key: &Ident, field: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("nothing says what field `{field}` is converted into"),
+        format!(
+            "write the role beside it: `shape`, `strides`, `order`, `dtype`, `device`, or \
+             `data, slice = f32`, as in `#[dlpack(dtype, {key} = to_dtype)]`"
+        ),
+    )
+}
+
 // ---- names ----
 
 pub(crate) fn no_such_field(word: &Ident, owner: &Ident, fields: &[String]) -> Error {

@@ -119,9 +119,27 @@ pub(crate) fn shape_of_struct_without_dims(key: &Ident) -> Error {
 pub(crate) fn expected_dim(found: Span) -> Error {
     refusal(
         found,
+        "expected an integer, the name of a field, a named constant, or a call of a method",
+        "name the field that holds the dimension, or a constant: \
+         `#[dlpack(shape(height, Self::WIDTH))]`; one that is computed is the result of a \
+         method: `#[dlpack(shape(self.height(), self.pixels.width()))]`",
+    )
+}
+
+pub(crate) fn expected_len(found: Span) -> Error {
+    refusal(
+        found,
         "expected an integer, the name of a field, or a named constant",
-        "a dimension that differs from value to value is a field: hold it beside the data, and \
-         name the field; one that does not is a constant: `#[dlpack(shape(height, Self::WIDTH))]`",
+        "hold the length in a field, which is read before the pointer is used",
+    )
+}
+
+pub(crate) fn expected_element(found: Option<&TokenTree>, place: Span) -> Error {
+    refusal(
+        found.map_or(place, TokenTree::span),
+        format!("expected the type of the elements after `slice`, found {}", describe(found)),
+        "write `#[dlpack(data, slice = f32)]`; a type with a comma is in parentheses: \
+         `slice(Lanes<f32, 4>)`",
     )
 }
 

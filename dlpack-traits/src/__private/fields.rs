@@ -18,7 +18,7 @@ use super::{
     message = "`{Self}` cannot be the `shape` of a tensor",
     label = "not a list of integers",
     note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`",
-    note = "for a list of your own, or of another crate in a newtype, implement `dlpack_traits::AsDims`"
+    note = "for a list of your own, implement `dlpack_traits::AsDims`; for one of another crate, name a function that converts it: `#[dlpack(shape, with = path)]`"
 )]
 pub trait ShapeField {
     /// The type of the list.
@@ -43,7 +43,7 @@ impl<D: AsDims + ?Sized> ShapeField for D {
     message = "`{Self}` cannot be the `strides` of a tensor",
     label = "not a list of integers",
     note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[isize; 3]` or `Vec<i64>`",
-    note = "for a list of your own, or of another crate in a newtype, implement `dlpack_traits::AsDims`"
+    note = "for a list of your own, implement `dlpack_traits::AsDims`; for one of another crate, name a function that converts it: `#[dlpack(strides, with = path)]`"
 )]
 pub trait StridesField {
     /// The type of the list.
@@ -113,19 +113,19 @@ pub fn constants<'a, const N: usize>(out: Describe<'a>, dims: &'static [i64; N])
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `order` of a tensor",
     label = "does not convert into an `Order`",
-    note = "use `dlpack_traits::Order`, or implement `From<{Self}> for dlpack_traits::Order` and `Clone for {Self}`",
-    note = "if the type is another crate's, do so for a newtype that holds it"
+    note = "use `dlpack_traits::Order`, or implement `From<{Self}> for dlpack_traits::Order` (or `TryFrom`, whose error converts into `dlpack_traits::Error`) and `Clone for {Self}`",
+    note = "if the type is another crate's, name a function that converts it: `#[dlpack(order, with = path)]`"
 )]
 pub trait OrderField {
     /// Returns the order.
-    fn order(&self) -> Order;
+    fn order(&self) -> Result<Order, Error>;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Clone + Into<Order>> OrderField for T {
+impl<T: Clone + TryInto<Order, Error: Into<Error>>> OrderField for T {
     #[inline]
-    fn order(&self) -> Order {
-        self.clone().into()
+    fn order(&self) -> Result<Order, Error> {
+        self.clone().try_into().map_err(Into::into)
     }
 }
 
@@ -158,7 +158,10 @@ pub fn column_major(shaped: Shaped<'_>) -> Shaped<'_> {
 /// Applies the field `order`: contiguous elements in that order.
 #[inline(always)]
 pub fn order<'a, O: OrderField>(shaped: Shaped<'a>, field: &O) -> Shaped<'a> {
-    shaped.order(field.order())
+    match field.order() {
+        Ok(order) => shaped.order(order),
+        Err(error) => shaped.refused(error),
+    }
 }
 
 /// Applies the field `layout`.
@@ -261,7 +264,7 @@ pub fn ndim<'a, I: NdimField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
     message = "`{Self}` cannot be the `dtype` of a tensor",
     label = "does not convert into a `DataType`",
     note = "use `dlpack_traits::DataType`, an enum with `#[derive(Clone, DataType)]`, or implement `From<{Self}> for dlpack_traits::DataType` and `Clone for {Self}`",
-    note = "if the type is another crate's, do so for a newtype that holds it"
+    note = "if the type is another crate's, name a function that converts it: `#[dlpack(dtype, with = path)]`"
 )]
 pub trait DTypeField {
     /// Returns the element type.
@@ -289,26 +292,29 @@ pub fn dtype<'a, T: DTypeField>(shaped: Shaped<'a>, field: &T) -> Shaped<'a> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `device` of a tensor",
     label = "does not convert into a `Device`",
-    note = "use `dlpack_traits::Device`, or implement `From<{Self}> for dlpack_traits::Device` and `Clone for {Self}`",
-    note = "if the type is another crate's, do so for a newtype that holds it"
+    note = "use `dlpack_traits::Device`, or implement `From<{Self}> for dlpack_traits::Device` (or `TryFrom`, whose error converts into `dlpack_traits::Error`) and `Clone for {Self}`",
+    note = "if the type is another crate's, name a function that converts it: `#[dlpack(device, with = path)]`"
 )]
 pub trait DeviceField {
     /// Returns the device.
-    fn device(&self) -> Device;
+    fn device(&self) -> Result<Device, Error>;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Clone + Into<Device>> DeviceField for T {
+impl<T: Clone + TryInto<Device, Error: Into<Error>>> DeviceField for T {
     #[inline]
-    fn device(&self) -> Device {
-        self.clone().into()
+    fn device(&self) -> Result<Device, Error> {
+        self.clone().try_into().map_err(Into::into)
     }
 }
 
 /// Applies the field `device`.
 #[inline(always)]
 pub fn device<'a, T: DeviceField>(shaped: Shaped<'a>, field: &T) -> Shaped<'a> {
-    shaped.device(field.device())
+    match field.device() {
+        Ok(device) => shaped.device(device),
+        Err(error) => shaped.refused(error),
+    }
 }
 
 /// Applies the attribute `padded`.

@@ -2,6 +2,7 @@
 //! with any release, and other code must not use it.
 
 mod asserts;
+mod converted;
 mod element;
 mod fields;
 pub mod import;
@@ -9,11 +10,13 @@ mod inner;
 mod numbers;
 pub mod parts;
 mod raw;
+mod slice;
 
 /// The version lock: the paths of an expansion begin with this name, which
 /// contains the version of the derive that generated it.
 pub use crate::__private as dlpack_derive_0_1_0;
 
+pub use core::convert::AsRef;
 pub use core::option::Option;
 pub use core::primitive::i64;
 pub use core::result::Result;
@@ -22,6 +25,7 @@ pub use crate::describe::{AsLayout, Describe, Description, DescriptionMut, Order
 pub use crate::device::Device;
 pub use crate::dims::{AsDims, Dim};
 pub use crate::dtype::DataType;
+pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::export::DLPackExport;
 pub use crate::managed::ManagedTensor;
@@ -31,6 +35,9 @@ pub use crate::stream::{StreamArg, Synchronize};
 pub use asserts::{
     DroppedWithTensor, Ranks, SameRank, TensorOwner, assert_dropped, assert_owner,
     assert_same_rank, dim, integer,
+};
+pub use converted::{
+    Converted, byte_strides_with, device_with, dtype_with, order_with, shape_with, strides_with,
 };
 pub use fields::{
     ByteOffsetField, DTypeField, DeviceField, LayoutField, LenField, NdimField, OffsetField,
@@ -44,6 +51,9 @@ pub use inner::{
 };
 pub use numbers::{Field, Numbers, OtherField, unsaid};
 pub use raw::{NoStorage, RawPointer, raw, raw_data, raw_device};
+pub use slice::{
+    ByAsRef, ByDeref, ByNothing, LendsSlice, SharedByClone, lender, share_slice, slice,
+};
 
 /// A struct that is a tensor, with the type of its `data`.
 ///

@@ -2,7 +2,9 @@
 
 use core::ptr::NonNull;
 
-use super::{Description, Device, DeviceField, Dim, Error, Result, Shaped, StreamArg, Synchronize};
+use super::{
+    Converted, Description, Device, DeviceField, Dim, Error, Result, Shaped, StreamArg, Synchronize,
+};
 use crate::element::Element;
 use crate::storage::{DataRef, Storage};
 
@@ -78,8 +80,9 @@ impl<T: Element> RawPointer for NonNull<T> {
 pub unsafe fn raw<P: RawPointer, I: Dim, const BYTES: bool>(
     pointer: &P,
     len: I,
-    device: Device,
+    device: impl Converted<Device>,
 ) -> Result<DataRef<'_>, Error> {
+    let device = device.converted()?;
     let size = if BYTES { 1 } else { size_of::<P::Element>() };
     let len = len.to_i64().and_then(|len| usize::try_from(len).ok());
     let bytes = len.and_then(|len| len.checked_mul(size));
@@ -117,7 +120,7 @@ impl Synchronize for Idle {
 
 /// Returns the device in a field.
 #[inline]
-pub fn raw_device<T: DeviceField>(device: &T) -> Device {
+pub fn raw_device<T: DeviceField>(device: &T) -> Result<Device, Error> {
     device.device()
 }
 
