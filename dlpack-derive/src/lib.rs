@@ -56,10 +56,12 @@ use proc_macro::TokenStream;
 /// | on a field | what the field holds | type |
 /// |---|---|---|
 /// | `#[dlpack(data)]` | the elements; required | any `Storage`: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[[T; R]; C]`, `&[T]`, `SharedBuffer<T>`, ... |
+/// | `#[dlpack(slice = f32)]` | beside `data`, or in its place: the elements are a slice of that type, which the field lends; READ_ONLY | any type that is `AsRef<[f32]>` or `Deref<Target = [f32]>`, another crate's too; with `with = path`, any type |
+/// | `#[dlpack(shared)]` | beside `slice`: a clone owns the same memory, so that `to_dlpack` can export it; each export checks the address | a type that is `Clone` |
 /// | `#[dlpack(shape)]` | the size of each dimension; required, here or on the struct | a list of integers: `[usize; 3]`, `Vec<i64>`, ... |
 /// | `#[dlpack(strides)]`, `#[dlpack(strides(elements))]` | the stride of each dimension, in elements; without strides the tensor is contiguous, or has the strides of an `ImportedStorage` | a list of integers |
 /// | `#[dlpack(strides(bytes))]` | the stride of each dimension, in bytes | a list of integers |
-/// | `#[dlpack(order)]` | which axis of a contiguous tensor is the fastest | `Order`, or `Into<Order>` and `Clone` |
+/// | `#[dlpack(order)]` | which axis of a contiguous tensor is the fastest | `Order`, or `TryInto<Order>` and `Clone` |
 /// | `#[dlpack(pitch(elements))]` | the stride of the slowest axis, in elements (the leading dimension); the rest is contiguous | an integer |
 /// | `#[dlpack(pitch(bytes))]` | the same in bytes: a row pitch | an integer |
 /// | `#[dlpack(offset(elements))]` | number of elements between the start of `data` and the first element of the tensor | an integer |
@@ -70,7 +72,8 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(ndim)]` | how many entries of `shape` and `strides` are in use | an integer |
 /// | `#[dlpack(layout)]` | shape, strides and offset in one field | `AsLayout` |
 /// | `#[dlpack(dtype)]` | the element type of byte storage (`u8`); checked | `DataType`, or `TryInto<DataType>` and `Clone` |
-/// | `#[dlpack(device)]` | the device, which must be that of `data`; checked | `Device`, or `Into<Device>` and `Clone` |
+/// | `#[dlpack(device)]` | the device, which must be that of `data`; checked | `Device`, or `TryInto<Device>` and `Clone` |
+/// | `#[dlpack(with = path)]` | beside `shape`, `strides`, `order`, `dtype`, `device` or `slice`: a function that takes a reference to the field and returns the list, the `Order`, `DataType` or `Device` (or a `Result`), or the slice | any |
 /// | `#[dlpack(sync)]` | the work that fills the data: it is synchronized with the consumer before the tensor is exported | `Synchronize` |
 /// | `#[dlpack(unsafe(ptr, len(elements) = size))]` | `data` behind a raw pointer, see [below](#raw-pointers); or `len(bytes) = size` | `*const T`, `*mut T`, `NonNull<T>` |
 /// | `#[dlpack(owner)]` | the owner that keeps that memory alive | any type that is `Send + 'static` |
@@ -82,7 +85,7 @@ use proc_macro::TokenStream;
 ///
 /// | on the struct | meaning |
 /// |---|---|
-/// | `#[dlpack(shape(height, Self::WIDTH, 3))]` | the dimensions: fields that are integers, named constants, integers |
+/// | `#[dlpack(shape(height, Self::WIDTH, 3))]` | the dimensions: fields that are integers, named constants, integers, and calls of methods: `shape(self.rows(), self.pixels.width())` |
 /// | `#[dlpack(order = column_major)]` | the first axis is the fastest; with `row_major`, the default, the last axis is |
 /// | `#[dlpack(dtype = BF16)]` | the element type of byte storage: a constant of `DataType`, or the path of another constant (`Self::DTYPE`) |
 /// | `#[dlpack(padded)]` | each element narrower than a byte occupies one byte; without this, such elements are packed |

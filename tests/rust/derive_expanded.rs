@@ -130,6 +130,23 @@ mod parts {
     include!("../../dlpack-derive/tests/expand/parts.expanded.rs");
 }
 
+#[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
+#[forbid(unsafe_code)]
+mod lent {
+    use core::marker::PhantomData;
+    use std::sync::Arc;
+
+    use tensors::{DataType, Error};
+
+    fn to_dtype(of: &char) -> Result<DataType, Error> {
+        if *of == 'i' { Ok(DataType::I8) } else { Err(Error::Custom("not a letter of a type")) }
+    }
+
+    include!("../../dlpack-derive/tests/expand/lent.expanded.rs");
+}
+
+use core::marker::PhantomData;
 use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
@@ -229,6 +246,14 @@ fn the_expansion_of_a_raw_pointer_works() {
     let pointer = pointer::Pointer { pixels: file.as_ptr(), size: 2, file };
     assert_eq!(pointer.tensor().unwrap().numel(), 2);
     assert_eq!(pointer.file.len(), 2);
+}
+
+#[test]
+fn the_expansion_of_lent_slices_works() {
+    let letters = lent::Letters { text: Arc::new(b"ab".to_vec()), kind: 'i' };
+    assert_eq!(letters.to_dlpack().unwrap().shape(), [2, 1]);
+    let row = lent::Row { values: [1_u8, 2], shape: [2], element: PhantomData };
+    assert_eq!(row.into_dlpack().unwrap().dtype(), DataType::U8);
 }
 
 /// Returns a tensor of those elements, as a consumer has it.

@@ -52,7 +52,7 @@ fn items(model: &Model<'_>, tensor: &Tensor<'_>, parts: &Parts) -> TokenStream {
     let constant = &parts.constant;
     let choices = match &tensor.data {
         Data::Slice { owner, .. } if owner.with.is_none() => quote_spanned! {Span::mixed_site()=>
-            use __dlpack::{ByAsRef as _, ByDeref as _, ByNothing as _};
+            use __dlpack::lending::*;
         },
         _ => TokenStream::new(),
     };

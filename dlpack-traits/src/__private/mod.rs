@@ -51,9 +51,7 @@ pub use inner::{
 };
 pub use numbers::{Field, Numbers, OtherField, unsaid};
 pub use raw::{NoStorage, RawPointer, raw, raw_data, raw_device};
-pub use slice::{
-    ByAsRef, ByDeref, ByNothing, LendsSlice, SharedByClone, lender, share_slice, slice,
-};
+pub use slice::{LendsSlice, SharedByClone, lender, lending, share_slice, slice};
 
 /// A struct that is a tensor, with the type of its `data`.
 ///

@@ -35,6 +35,11 @@ pub const fn lender<O: ?Sized, T>(owner: &O) -> Lender<'_, O, T> {
     Lender { owner, elements: PhantomData }
 }
 
+/// The choices, for a glob import, which is used if one of them is.
+pub mod lending {
+    pub use super::{ByAsRef as _, ByDeref as _, ByNothing as _};
+}
+
 /// The first choice: `AsRef<[T]>`.
 pub trait ByAsRef<'a, T> {
     /// Borrows the slice.

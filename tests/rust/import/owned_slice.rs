@@ -113,7 +113,8 @@ fn owned_bools_are_validated() {
 #[test]
 fn owned_slice_can_be_shared_by_threads() {
     fn takes_owner(_: impl AsRef<[f32]> + Send + Sync + 'static) {}
-    let slice: OwnedSlice<f32> = own(OwnedTensor::from_vec(vec![0.5_f32])).into_owned_slice().unwrap();
+    let slice: OwnedSlice<f32> =
+        own(OwnedTensor::from_vec(vec![0.5_f32])).into_owned_slice().unwrap();
     thread::scope(|scope| {
         let reader = scope.spawn(|| slice[0]);
         assert_eq!((reader.join().unwrap(), slice[0]), (0.5, 0.5));
