@@ -279,7 +279,7 @@ fn common_owners_lend_slices() {
             #[derive(DLPackExport)]
             #[dlpack(crate = tensors, shape(2))]
             struct Object {
-                #[dlpack(data, slice($element))]
+                #[dlpack(data, slice = $element)]
                 owner: $owner,
             }
             let tensor = Object { owner: $value }.into_dlpack().unwrap().import().unwrap();
@@ -467,4 +467,18 @@ fn computed_lists_are_checked() {
     assert_eq!(object(u64::MAX, 4).into_dlpack().unwrap_err(), Error::DimTooLarge { axis: 0 });
     assert!(object(2, u64::MAX).into_dlpack().is_err());
     assert!(object(3, 4).into_dlpack().is_err());
+}
+
+/// A type with a comma is one value.
+#[test]
+fn element_type_may_have_several_parameters() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Object {
+        #[dlpack(slice = Lanes<f32, 2>, shared)]
+        data: Arc<[Lanes<f32, 2>]>,
+        shape: [usize; 1],
+    }
+    let object = Object { data: Arc::new([Lanes([1.0, 2.0])]), shape: [1] };
+    assert_eq!(object.to_dlpack().unwrap().dtype(), DataType::F32.with_lanes(2));
 }

@@ -82,8 +82,20 @@ fn read(cx: &Ctxt, tokens: TokenStream, here: &[&str], items: &mut Vec<Item>) {
     }
 }
 
+/// The tokens before the next comma that is not between `<` and `>`.
 fn up_to_comma(tokens: &mut Peekable<IntoIter>) -> TokenStream {
-    core::iter::from_fn(|| tokens.next_if(|token| !is_punct(token, ','))).collect()
+    let (mut depth, mut after_minus) = (0_usize, false);
+    let next = || {
+        let token = tokens.next_if(|token| depth > 0 || !is_punct(token, ','))?;
+        if is_punct(&token, '<') {
+            depth = depth.saturating_add(1);
+        } else if is_punct(&token, '>') && !after_minus {
+            depth = depth.saturating_sub(1);
+        }
+        after_minus = is_punct(&token, '-');
+        Some(token)
+    };
+    core::iter::from_fn(next).collect()
 }
 
 fn is_punct(token: &TokenTree, punct: char) -> bool {

@@ -221,7 +221,7 @@ fn is_of_self(expr: &Expr) -> bool {
     }
 }
 
-/// The type of the elements in `slice = f32`, or in `slice(Lanes<f32, 4>)`.
+/// The type of the elements in `slice = f32`, or in `slice(f32)`.
 pub(super) fn element(cx: &Ctxt, item: &Item) -> Option<Type> {
     let (tokens, place) = match &item.value {
         Value::Assigned(tokens, eq) => (tokens.clone(), *eq),

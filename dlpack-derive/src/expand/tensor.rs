@@ -105,7 +105,8 @@ fn of_slice(
             let at = here.located_at(path.span());
             quote_spanned!(at=> #path(#owner_place))
         }
-        None => quote_spanned! {here=>
+        // An error about the type points to it.
+        None => quote_spanned! {here.located_at(ty.span())=>
             (&&__dlpack::lender::<#ty, #element>(#owner_place)).__dlpack_slice()
         },
     };

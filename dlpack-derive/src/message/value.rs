@@ -138,8 +138,7 @@ pub(crate) fn expected_element(found: Option<&TokenTree>, place: Span) -> Error 
     refusal(
         found.map_or(place, TokenTree::span),
         format!("expected the type of the elements after `slice`, found {}", describe(found)),
-        "write `#[dlpack(data, slice = f32)]`; a type with a comma is in parentheses: \
-         `slice(Lanes<f32, 4>)`",
+        "write `#[dlpack(data, slice = f32)]`, with the type of which the field lends a slice",
     )
 }
 

@@ -1,4 +1,4 @@
-use dlpack_traits::{DLPackExport, Lanes};
+use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
 pub struct NoType {
@@ -15,16 +15,16 @@ pub struct Quoted {
 }
 
 #[derive(DLPackExport)]
-pub struct WithComma {
-    #[dlpack(data, slice = Lanes<f32, 4>)]
-    values: Vec<Lanes<f32, 4>>,
+pub struct Two {
+    #[dlpack(data, slice = f32 f64)]
+    values: Vec<f32>,
     shape: [usize; 1],
 }
 
 fn main() {}
 
-pub fn compiles_all_the_same(no_type: NoType, quoted: Quoted, comma: WithComma) {
+pub fn compiles_all_the_same(no_type: NoType, quoted: Quoted, two: Two) {
     let _ = no_type.into_dlpack();
     let _ = quoted.into_dlpack();
-    let _ = comma.into_dlpack();
+    let _ = two.into_dlpack();
 }
