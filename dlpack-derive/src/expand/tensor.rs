@@ -100,15 +100,14 @@ fn of_slice(
 ) -> Methods {
     let here = Span::mixed_site();
     let ty = owner.ty;
-    let slice_of = |owner_place: TokenStream| match owner.with {
-        Some(path) => {
-            let at = here.located_at(path.span());
-            quote_spanned!(at=> #path(#owner_place))
+    let slice_of = |lender: TokenStream| {
+        if let Some(path) = owner.with {
+            return quote_spanned!(here.located_at(path.span())=> #path(#lender));
         }
         // An error about the type points to it.
-        None => quote_spanned! {here.located_at(ty.span())=>
-            (&&__dlpack::lender::<#ty, #element>(#owner_place)).__dlpack_slice()
-        },
+        quote_spanned! {here.located_at(ty.span())=>
+            (&&__dlpack::lender::<#ty, #element>(#lender)).__dlpack_slice()
+        }
     };
     let slice = slice_of(borrowed(owner));
     let describe = quote_spanned!(here=> __dlpack::slice::<#element>(#layout, #slice));

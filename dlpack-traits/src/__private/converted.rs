@@ -52,21 +52,18 @@ converted! {
 
 /// Applies the field `shape`, converted.
 #[inline]
-#[expect(clippy::needless_pass_by_value, reason = "a list, or a reference to one")]
 pub fn shape_with<D: AsDims>(out: Describe<'_>, dims: D) -> Shaped<'_> {
     out.shape_from(&dims)
 }
 
 /// Applies the field `strides`, converted.
 #[inline]
-#[expect(clippy::needless_pass_by_value, reason = "a list, or a reference to one")]
 pub fn strides_with<D: AsDims>(shaped: Shaped<'_>, strides: D) -> Shaped<'_> {
     shaped.strides_from(&strides)
 }
 
 /// Applies the field `strides(bytes)`, converted.
 #[inline]
-#[expect(clippy::needless_pass_by_value, reason = "a list, or a reference to one")]
 pub fn byte_strides_with<D: AsDims>(shaped: Shaped<'_>, strides: D) -> Shaped<'_> {
     shaped.byte_strides(&strides)
 }

@@ -119,6 +119,7 @@ pub fn slice<'a, T: Element>(shaped: Shaped<'a>, slice: &'a [T]) -> Result<Descr
 )]
 pub trait SharedByClone: Sized + Send + 'static {
     /// Clones the owner.
+    #[must_use]
     fn another(&self) -> Self;
 }
 

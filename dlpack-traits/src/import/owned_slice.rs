@@ -8,7 +8,7 @@ use core::slice;
 use super::ImportedTensor;
 use crate::element::{Element, Readable};
 use crate::error::Error;
-use crate::storage::{Access, DataRef, Storage};
+use crate::storage::{DataRef, Storage};
 
 /// The elements of an imported tensor as an owned slice, in row-major order: it is
 /// `Send + Sync + 'static`, and its drop calls the deleter.
@@ -27,15 +27,15 @@ use crate::storage::{Access, DataRef, Storage};
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct OwnedSlice<T> {
-    /// The first element; dangling if there is none.
+    /// The first of `len` aligned, valid elements, which no one writes until the deleter is
+    /// called; dangling if there is none.
     first: NonNull<T>,
     len: usize,
     tensor: ImportedTensor,
 }
 
 // SAFETY: an `ImportedTensor` is `Send`. By 4 of `ImportedTensor::from_raw` any thread may read
-// the elements, which no one writes: `into_owned_slice` checks it, and 1 of
-// `assume_owned_slice` guarantees it.
+// the elements, and by the invariant of `first` no one writes them.
 unsafe impl<T: Send + Sync> Send for OwnedSlice<T> {}
 // SAFETY: as above; a shared `OwnedSlice` returns only shared slices and tensors.
 unsafe impl<T: Send + Sync> Sync for OwnedSlice<T> {}
@@ -66,15 +66,15 @@ impl ImportedTensor {
     /// [`Error::NotFrozen`] for memory that others may write, and those of
     /// [`Frozen::as_slice`](super::Frozen::as_slice). The tensor is then dropped.
     #[inline]
-    pub fn into_owned_slice<T: Readable>(self) -> Result<OwnedSlice<T>, Error> {
-        if !self.is_alone() && self.access() != Access::Frozen {
-            return Err(Error::NotFrozen);
-        }
-        // SAFETY: 1. This handle is the only owner of the tensor, which has not left this
-        // crate. Either this crate lent the elements from a `&`, so that no one writes them
-        // while they are lent, or from a `&mut`, so that no one else accesses them. The
-        // slice gives out no `&mut` to the tensor.
-        unsafe { self.assume_owned_slice() }
+    pub fn into_owned_slice<T: Readable>(mut self) -> Result<OwnedSlice<T>, Error> {
+        // Memory that this crate lent by `&` has no writer; memory that it lent by `&mut` has
+        // no other access, and the slice gives out no `&mut` to the tensor.
+        let (first, len) = if self.is_alone() {
+            parts(self.exclusive()?.as_slice::<T>()?)
+        } else {
+            parts(self.frozen()?.as_slice::<T>()?)
+        };
+        Ok(OwnedSlice { first, len, tensor: self })
     }
 
     /// As [`into_owned_slice`](Self::into_owned_slice), for memory that others could write.
@@ -108,10 +108,14 @@ impl ImportedTensor {
     #[inline]
     pub unsafe fn assume_owned_slice<T: Readable>(self) -> Result<OwnedSlice<T>, Error> {
         // SAFETY: 1. Guaranteed by our caller's 1.
-        let elements = unsafe { self.assume_frozen() }.as_slice::<T>()?;
-        let (first, len) = (NonNull::from(elements).cast(), elements.len());
+        let (first, len) = parts(unsafe { self.assume_frozen() }.as_slice::<T>()?);
         Ok(OwnedSlice { first, len, tensor: self })
     }
+}
+
+/// The address and the number of the elements.
+fn parts<T>(elements: &[T]) -> (NonNull<T>, usize) {
+    (NonNull::from(elements).cast(), elements.len())
 }
 
 impl<T> OwnedSlice<T> {
@@ -133,9 +137,9 @@ impl<T> Deref for OwnedSlice<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: `as_slice` returned `len` aligned, valid elements at `first`. By 4 of
-        // `ImportedTensor::from_raw` they are alive until the deleter is called, which the drop
-        // of `tensor` does, and by 1 of `assume_owned_slice` no one writes them until then.
+        // SAFETY: by the invariant of `first` there are `len` aligned, valid elements, which no
+        // one writes until the deleter is called, and by 4 of `ImportedTensor::from_raw` they
+        // are alive until then. The drop of `tensor` calls it.
         unsafe { slice::from_raw_parts(self.first.as_ptr(), self.len) }
     }
 }

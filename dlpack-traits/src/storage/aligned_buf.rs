@@ -1,9 +1,12 @@
-//! Aligned, zeroed host memory: [`AlignedBuf`].
+//! Aligned, initialised host memory: [`AlignedBuf`].
 
 use alloc::alloc::{alloc_zeroed, dealloc};
+use alloc::vec::Vec;
 use core::alloc::Layout;
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
+use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 
 /// Alignment, in bytes, of every allocation that this crate makes for elements. JAX and
@@ -34,7 +37,8 @@ fn prefer_huge_pages(start: NonNull<u8>, byte_len: usize) {
     };
 }
 
-/// Zeroed host memory that is aligned to [`ALIGNMENT`] bytes.
+/// Initialised host memory: new memory, zeroed and aligned to [`ALIGNMENT`] bytes, or that of
+/// a `Vec`, aligned for its elements.
 ///
 /// It returns its address but no reference, so its owner decides who may read and write.
 #[derive(Debug)]
@@ -42,8 +46,10 @@ pub(crate) struct AlignedBuf {
     /// The first byte, which is aligned.
     ptr: NonNull<u8>,
     byte_len: usize,
-    /// The address that the allocator returned.
+    /// The address that the allocator returned; dangling if `layout` has no bytes.
     start: NonNull<u8>,
+    /// The layout that the allocator was called with.
+    layout: Layout,
 }
 
 // SAFETY: a block stores only addresses and a length; moving those to another thread, and
@@ -67,7 +73,21 @@ impl AlignedBuf {
         // SAFETY: the allocation is aligned to `ASKED`, so `skipped` is at most the number
         // of bytes that the layout has beyond `byte_len`.
         let ptr = unsafe { start.add(skipped) };
-        Ok(Self { ptr, byte_len, start })
+        Ok(Self { ptr, byte_len, start, layout })
+    }
+
+    /// Takes over the memory of a vector, zero-copy.
+    pub(crate) fn from_vec<T: Element>(elements: Vec<T>) -> Self {
+        let () = SizeMatches::<T>::OK;
+        // Elements are `Copy`, so only the allocation has to be freed.
+        let mut elements = ManuallyDrop::new(elements);
+        let byte_len = size_of_val(elements.as_slice());
+        // The allocation exists, so its layout is valid.
+        let layout = Layout::array::<T>(elements.capacity()).unwrap_or(Layout::new::<()>());
+        // The pointer of a `Vec` is never NULL. It may be used for the whole capacity, that of
+        // a slice may not.
+        let start = NonNull::new(elements.as_mut_ptr().cast()).unwrap_or(NonNull::dangling());
+        Self { ptr: start, byte_len, start, layout }
     }
 
     /// First byte.
@@ -103,9 +123,10 @@ impl AlignedBuf {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        if let Some(layout) = Self::layout(self.byte_len) {
-            // SAFETY: `zeroed` allocated `start` with the layout for the same length.
-            unsafe { dealloc(self.start.as_ptr(), layout) }
+        if self.layout.size() != 0 {
+            // SAFETY: `zeroed`, or a `Vec` with this layout for its capacity, allocated
+            // `start` with the global allocator in this layout.
+            unsafe { dealloc(self.start.as_ptr(), self.layout) }
         }
     }
 }

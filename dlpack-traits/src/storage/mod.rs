@@ -10,7 +10,6 @@ mod data;
 mod erase;
 mod memory;
 mod shared_buffer;
-mod shared_memory;
 mod shared_owner;
 mod std_impls;
 mod synchronize;

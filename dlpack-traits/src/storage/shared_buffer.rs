@@ -13,7 +13,6 @@ use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
 use crate::error::Error;
-use crate::storage::shared_memory::SharedMemory;
 use crate::storage::{AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Storage, TryArc};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
@@ -50,7 +49,7 @@ use crate::storage::{AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Stora
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct SharedBuffer<T> {
-    block: TryArc<SharedMemory>,
+    block: TryArc<AlignedBuf>,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -64,7 +63,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         let () = SizeMatches::<T>::OK;
         let () = BitsAreValid::<T>::OK;
         let byte_len = len.saturating_mul(size_of::<T>());
-        Self::of(AlignedBuf::zeroed(byte_len)?.into())
+        Self::of(AlignedBuf::zeroed(byte_len)?)
     }
 
     /// Creates a buffer with a copy of these elements.
@@ -78,12 +77,12 @@ impl<T: AnyBits> SharedBuffer<T> {
         let mut block = AlignedBuf::zeroed(bytes.len())?;
         // SAFETY: 1. The block is new, so no copy of its address exists.
         unsafe { block.bytes_mut() }.copy_from_slice(bytes);
-        Self::of(block.into())
+        Self::of(block)
     }
 
     /// Makes a buffer of memory whose bytes are initialised and aligned for a `T`.
-    fn of(memory: SharedMemory) -> Result<Self, Error> {
-        Ok(Self { block: TryArc::new(memory)?, elements: PhantomData })
+    fn of(block: AlignedBuf) -> Result<Self, Error> {
+        Ok(Self { block: TryArc::new(block)?, elements: PhantomData })
     }
 
     /// Number of elements.
@@ -357,9 +356,10 @@ impl<T: AnyBits> Storage for SharedBuffer<T> {
 /// It aborts the process if there is no memory for the reference count, as `Arc::new` does.
 impl<T: AnyBits> From<Vec<T>> for SharedBuffer<T> {
     fn from(elements: Vec<T>) -> Self {
-        match Self::of(SharedMemory::from_vec(elements)) {
+        let () = BitsAreValid::<T>::OK;
+        match Self::of(AlignedBuf::from_vec(elements)) {
             Ok(buffer) => buffer,
-            Err(_) => handle_alloc_error(Layout::new::<SharedMemory>()),
+            Err(_) => handle_alloc_error(Layout::new::<AlignedBuf>()),
         }
     }
 }
