@@ -139,8 +139,8 @@ mod lent {
 
     use tensors::{DataType, Error};
 
-    fn to_dtype(of: &char) -> Result<DataType, Error> {
-        if *of == 'i' { Ok(DataType::I8) } else { Err(Error::Custom("not a letter of a type")) }
+    fn to_dtype(of: &str) -> Result<DataType, Error> {
+        if of == "i" { Ok(DataType::I8) } else { Err(Error::Custom("not a letter of a type")) }
     }
 
     include!("../../dlpack-derive/tests/expand/lent.expanded.rs");
@@ -250,7 +250,7 @@ fn the_expansion_of_a_raw_pointer_works() {
 
 #[test]
 fn the_expansion_of_lent_slices_works() {
-    let letters = lent::Letters { text: Arc::new(b"ab".to_vec()), kind: 'i' };
+    let letters = lent::Letters { text: Arc::new(b"ab".to_vec()), kind: "i".to_owned() };
     assert_eq!(letters.to_dlpack().unwrap().shape(), [2, 1]);
     let row = lent::Row { values: [1_u8, 2], shape: [2], element: PhantomData };
     assert_eq!(row.into_dlpack().unwrap().dtype(), DataType::U8);

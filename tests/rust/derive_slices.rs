@@ -1,19 +1,19 @@
 //! `slice = TYPE`: owners of other crates that lend a slice, without a `Storage` of their own;
 //! `with = path` and computed dimensions.
 
+use core::cell::Cell;
+use core::fmt::Debug;
+use core::ops::Deref;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::fmt::Debug;
-use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use tensors::{DLPackExport, DataType, Device, Error, Flags, Lanes, Order};
 
 /// Types as another crate has them: no trait of this crate, and no constructor but its own.
 mod theirs {
-    use std::ops::Deref;
+    use core::ops::Deref;
     use std::sync::Arc;
 
     /// As `image::ImageBuffer`: `Deref` to a slice, and methods for its sizes.
@@ -328,9 +328,9 @@ fn generic_and_borrowed_owners() {
         owner: O,
         shape: [usize; 1],
         #[dlpack(skip)]
-        _element: std::marker::PhantomData<T>,
+        _element: core::marker::PhantomData<T>,
     }
-    let object = Generic { owner: vec![1_i32, 2], shape: [2], _element: std::marker::PhantomData };
+    let object = Generic { owner: vec![1_i32, 2], shape: [2], _element: core::marker::PhantomData };
     assert_eq!(object.into_dlpack().unwrap().dtype(), DataType::I32);
 
     struct Borrowed<'a>(&'a [u8]);

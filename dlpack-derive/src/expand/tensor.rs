@@ -106,7 +106,7 @@ fn of_slice(
         }
         // An error about the type points to it.
         quote_spanned! {here.located_at(ty.span())=>
-            (&&__dlpack::lender::<#ty, #element>(#lender)).__dlpack_slice()
+            __dlpack::lender::<#ty, #element>(#lender).__dlpack_slice()
         }
     };
     let slice = slice_of(borrowed(owner));

@@ -1,6 +1,6 @@
 pub(crate) struct Letters {
     pub(crate) text: Arc<Vec<u8>>,
-    pub(crate) kind: char,
+    pub(crate) kind: String,
 }
 const _: () = {
     use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
@@ -30,7 +30,7 @@ const _: () = {
                     );
                     __dlpack::dtype_with(__shaped, to_dtype(&self.kind))
                 },
-                (&&__dlpack::lender::<Arc<Vec<u8>>, u8>(&self.text)).__dlpack_slice(),
+                __dlpack::lender::<Arc<Vec<u8>>, u8>(&self.text).__dlpack_slice(),
             )
         }
         #[inline]
@@ -41,9 +41,7 @@ const _: () = {
                 _,
             >(
                 &self.text,
-                |__owner| {
-                    (&&__dlpack::lender::<Arc<Vec<u8>>, u8>(__owner)).__dlpack_slice()
-                },
+                |__owner| __dlpack::lender::<Arc<Vec<u8>>, u8>(__owner).__dlpack_slice(),
             )
         }
     }
@@ -80,7 +78,7 @@ const _: () = {
                 T,
             >(
                 __dlpack::shape::<[usize; 1]>(__out, &self.shape),
-                (&&__dlpack::lender::<O, T>(&self.values)).__dlpack_slice(),
+                __dlpack::lender::<O, T>(&self.values).__dlpack_slice(),
             )
         }
     }

@@ -4,7 +4,7 @@ pub(crate) struct Letters {
     #[dlpack(data, slice = u8, shared)]
     pub(crate) text: Arc<Vec<u8>>,
     #[dlpack(dtype, with = to_dtype)]
-    pub(crate) kind: char,
+    pub(crate) kind: String,
 }
 
 #[derive(DLPackExport)]

@@ -13,21 +13,13 @@ use crate::storage::DataRef;
 
 /// An owner, and the type of the elements whose slice it lends.
 ///
-/// Method resolution selects the trait below: it tries the receivers `&&Lender`, `&Lender` and
-/// `Lender` in this order, and takes the first one whose bounds hold.
+/// Method resolution selects the trait below: it tries the receivers `Lender`, `&Lender` and
+/// `&mut Lender` in this order, and takes the first one whose bounds hold.
 #[derive(Debug)]
 pub struct Lender<'a, O: ?Sized, T> {
     owner: &'a O,
     elements: PhantomData<fn() -> T>,
 }
-
-impl<O: ?Sized, T> Clone for Lender<'_, O, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<O: ?Sized, T> Copy for Lender<'_, O, T> {}
 
 /// Names the owner.
 #[inline(always)]
@@ -46,7 +38,7 @@ pub trait ByAsRef<'a, T> {
     fn __dlpack_slice(self) -> &'a [T];
 }
 
-impl<'a, O: AsRef<[T]> + ?Sized, T> ByAsRef<'a, T> for &&Lender<'a, O, T> {
+impl<'a, O: AsRef<[T]> + ?Sized, T> ByAsRef<'a, T> for Lender<'a, O, T> {
     #[inline(always)]
     fn __dlpack_slice(self) -> &'a [T] {
         self.owner.as_ref()
@@ -95,7 +87,7 @@ pub trait ByNothing<'a, O: ?Sized, T> {
         O: LendsSlice<T>;
 }
 
-impl<'a, O: ?Sized, T> ByNothing<'a, O, T> for Lender<'a, O, T> {
+impl<'a, O: ?Sized, T> ByNothing<'a, O, T> for &mut Lender<'a, O, T> {
     #[inline(always)]
     fn __dlpack_slice(self) -> &'a [T]
     where
