@@ -154,7 +154,7 @@ fn matrix_of_another_crate_is_column_major() {
     let address = matrix.as_slice().as_ptr();
     let tensor = Columns { matrix }.into_dlpack().unwrap().import().unwrap();
     assert_eq!((tensor.data_ptr(), tensor.shape()), (address.cast(), &[2, 3][..]));
-    assert_eq!(tensor.elements::<f64>().unwrap().load(&[1, 2]).unwrap(), 6.0);
+    assert_eq!(tensor.elements::<f64>().unwrap().load(&[1, 2]), Ok(6.0));
 }
 
 #[derive(DLPackExport)]
@@ -219,14 +219,14 @@ fn owners_that_change_their_mind_are_rejected() {
             &self.0[..self.1]
         }
     }
-    // An export borrows one slice of the clone and one of the object.
-    let turns = Turns(Arc::new([[1, 2], [3, 4]]), Cell::new(0));
     #[derive(DLPackExport)]
     #[dlpack(crate = tensors, shape(2))]
     struct Object {
         #[dlpack(data, slice = u8, shared)]
         owner: Turns,
     }
+    // An export borrows one slice of the clone and one of the object.
+    let turns = Turns(Arc::new([[1, 2], [3, 4]]), Cell::new(0));
     let object = Object { owner: turns };
     for _ in 0..4 {
         match object.to_dlpack() {
@@ -330,9 +330,6 @@ fn generic_and_borrowed_owners() {
         #[dlpack(skip)]
         _element: core::marker::PhantomData<T>,
     }
-    let object = Generic { owner: vec![1_i32, 2], shape: [2], _element: core::marker::PhantomData };
-    assert_eq!(object.into_dlpack().unwrap().dtype(), DataType::I32);
-
     struct Borrowed<'a>(&'a [u8]);
     impl Deref for Borrowed<'_> {
         type Target = [u8];
@@ -347,6 +344,9 @@ fn generic_and_borrowed_owners() {
         owner: Borrowed<'a>,
         shape: [usize; 1],
     }
+    let object = Generic { owner: vec![1_i32, 2], shape: [2], _element: core::marker::PhantomData };
+    assert_eq!(object.into_dlpack().unwrap().dtype(), DataType::I32);
+
     let bytes = [1, 2, 3];
     let view = View { owner: Borrowed(&bytes), shape: [3] };
     assert_eq!(view.tensor().unwrap().data_ptr(), bytes.as_ptr());
@@ -481,4 +481,25 @@ fn element_type_may_have_several_parameters() {
     }
     let object = Object { data: Arc::new([Lanes([1.0, 2.0])]), shape: [1] };
     assert_eq!(object.to_dlpack().unwrap().dtype(), DataType::F32.with_lanes(2));
+}
+
+/// Fields of fields, and a field that is written as in code.
+#[test]
+fn fields_of_fields_are_dimensions() {
+    struct Inner {
+        rows: u16,
+        values: Vec<u8>,
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors, shape(self.inner.rows, self.columns))]
+    struct Object {
+        #[dlpack(slice = u8, with = values)]
+        inner: Inner,
+        columns: usize,
+    }
+    fn values(of: &Inner) -> &[u8] {
+        &of.values
+    }
+    let object = Object { inner: Inner { rows: 2, values: vec![0; 6] }, columns: 3 };
+    assert_eq!(object.into_dlpack().unwrap().shape(), [2, 3]);
 }

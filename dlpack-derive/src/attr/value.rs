@@ -8,7 +8,8 @@ use syn::parse::{Parse as _, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::token::Paren;
 use syn::{
-    Expr, ExprPath, Lit, LitStr, MacroDelimiter, MetaList, Path, Token, Type, UnOp, WherePredicate,
+    Expr, ExprField, ExprPath, Lit, LitStr, MacroDelimiter, Member, MetaList, Path, Token, Type,
+    UnOp, WherePredicate,
 };
 
 use super::item::{Item, Value};
@@ -22,7 +23,7 @@ pub(crate) enum WrittenDim {
     Integer(i64, Span),
     /// A constant; if it has one segment, it may be a field.
     Path(ExprPath),
-    /// Calls of methods of the struct or of its fields, from `self` on.
+    /// Calls of methods of the struct or of its fields, and fields of fields, from `self` on.
     Method(Expr),
 }
 
@@ -203,8 +204,14 @@ fn written_dim(cx: &Ctxt, dim: &Expr) -> Option<WrittenDim> {
         Expr::Unary(negative) if matches!(negative.op, UnOp::Neg(_)) => {
             cx.push(message::negative_dim(first(&negative.expr)));
         }
-        call @ Expr::MethodCall(_) if is_of_self(call) => {
-            return Some(WrittenDim::Method(call.clone()));
+        // `self.width` is the field `width`.
+        Expr::Field(ExprField { member: Member::Named(name), base, .. }) if matches!(&**base, Expr::Path(base) if base.path.is_ident("self")) =>
+        {
+            let path = name.clone().into();
+            return Some(WrittenDim::Path(ExprPath { attrs: Vec::new(), qself: None, path }));
+        }
+        computed @ (Expr::MethodCall(_) | Expr::Field(_)) if is_of_self(computed) => {
+            return Some(WrittenDim::Method(computed.clone()));
         }
         other => cx.push(message::expected_dim(first(other))),
     }
