@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tensors::{DLPackExport, DataType, Device, Error, Flags, Lanes, Order};
+use tensors::{AsLayout, DLPackExport, DataType, Device, Error, Flags, Lanes, Order};
 
 /// Types as another crate has them: no trait of this crate, and no constructor but its own.
 mod theirs {
@@ -502,4 +502,27 @@ fn fields_of_fields_are_dimensions() {
     }
     let object = Object { inner: Inner { rows: 2, values: vec![0; 6] }, columns: 3 };
     assert_eq!(object.into_dlpack().unwrap().shape(), [2, 3]);
+}
+
+/// A layout of its own converts the types of other crates too.
+#[test]
+fn layouts_convert_fields() {
+    #[derive(AsLayout)]
+    #[dlpack(crate = tensors)]
+    struct Place {
+        #[dlpack(shape, with = dims)]
+        extent: theirs::Shape,
+        #[dlpack(order, with = order)]
+        axes: theirs::Axes,
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Object {
+        data: Vec<u8>,
+        #[dlpack(layout)]
+        place: Place,
+    }
+    let place = Place { extent: theirs::Shape(vec![2, 3]), axes: theirs::Axes::Fortran };
+    let tensor = Object { data: vec![0; 6], place }.into_dlpack().unwrap();
+    assert_eq!(tensor.strides(), [1, 2]);
 }
