@@ -54,7 +54,8 @@ pub(crate) use try_box::{fill, try_place};
     message = "`{Self}` cannot hold the data of a tensor",
     label = "not a `Storage`",
     note = "use `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]` or `SharedBuffer<T>` with a DLPack element type",
-    note = "for a buffer type of your own, implement `dlpack_traits::Storage`, or derive it on an enum of storages; if it is another crate's, do so for a newtype that holds it: `fn data(&self) -> DataRef<'_> {{ DataRef::from_slice(self.0.as_slice()) }}`"
+    note = "for a buffer type of your own, implement `dlpack_traits::Storage`, or derive it on an enum of storages",
+    note = "a buffer type of another crate that lends a slice is marked `#[dlpack(data, slice = f32)]`, with the type of its elements"
 )]
 pub trait Storage {
     /// Lends the memory for reading; [`DataRef::refused`] if there is none.
