@@ -1,9 +1,9 @@
 //! The elements of an imported tensor as an owned slice: [`OwnedSlice`].
 
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::Deref;
-use core::ptr::NonNull;
-use core::slice;
+use core::{ptr, slice};
 
 use super::ImportedTensor;
 use crate::element::{Element, Readable};
@@ -27,18 +27,12 @@ use crate::storage::{DataRef, Storage};
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct OwnedSlice<T> {
-    /// The first of `len` aligned, valid elements, which no one writes until the deleter is
-    /// called; dangling if there is none.
-    first: NonNull<T>,
-    len: usize,
+    /// Its elements are `len` aligned, valid `T`s in one piece, which no one writes until the
+    /// deleter is called. It has no pointer beside it, so `Send` and `Sync` are derived.
     tensor: ImportedTensor,
+    len: usize,
+    elements: PhantomData<[T]>,
 }
-
-// SAFETY: an `ImportedTensor` is `Send`. By 4 of `ImportedTensor::from_raw` any thread may read
-// the elements, and by the invariant of `first` no one writes them.
-unsafe impl<T: Send + Sync> Send for OwnedSlice<T> {}
-// SAFETY: as above; a shared `OwnedSlice` returns only shared slices and tensors.
-unsafe impl<T: Send + Sync> Sync for OwnedSlice<T> {}
 
 impl ImportedTensor {
     /// Converts the tensor into an owned slice of its elements, zero-copy, if no one writes
@@ -69,12 +63,12 @@ impl ImportedTensor {
     pub fn into_owned_slice<T: Readable>(mut self) -> Result<OwnedSlice<T>, Error> {
         // Memory that this crate lent by `&` has no writer; memory that it lent by `&mut` has
         // no other access, and the slice gives out no `&mut` to the tensor.
-        let (first, len) = if self.is_alone() {
-            parts(self.exclusive()?.as_slice::<T>()?)
+        let len = if self.is_alone() {
+            self.exclusive()?.as_slice::<T>()?.len()
         } else {
-            parts(self.frozen()?.as_slice::<T>()?)
+            self.frozen()?.as_slice::<T>()?.len()
         };
-        Ok(OwnedSlice { first, len, tensor: self })
+        Ok(OwnedSlice { tensor: self, len, elements: PhantomData })
     }
 
     /// As [`into_owned_slice`](Self::into_owned_slice), for memory that others could write.
@@ -108,14 +102,9 @@ impl ImportedTensor {
     #[inline]
     pub unsafe fn assume_owned_slice<T: Readable>(self) -> Result<OwnedSlice<T>, Error> {
         // SAFETY: 1. Guaranteed by our caller's 1.
-        let (first, len) = parts(unsafe { self.assume_frozen() }.as_slice::<T>()?);
-        Ok(OwnedSlice { first, len, tensor: self })
+        let len = unsafe { self.assume_frozen() }.as_slice::<T>()?.len();
+        Ok(OwnedSlice { tensor: self, len, elements: PhantomData })
     }
-}
-
-/// The address and the number of the elements.
-fn parts<T>(elements: &[T]) -> (NonNull<T>, usize) {
-    (NonNull::from(elements).cast(), elements.len())
 }
 
 impl<T> OwnedSlice<T> {
@@ -137,10 +126,12 @@ impl<T> Deref for OwnedSlice<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: by the invariant of `first` there are `len` aligned, valid elements, which no
+        // The address of an empty tensor is NULL.
+        let first = if self.len == 0 { ptr::dangling() } else { self.tensor.data_ptr().cast() };
+        // SAFETY: by the invariant of `tensor` there are `len` aligned, valid elements, which no
         // one writes until the deleter is called, and by 4 of `ImportedTensor::from_raw` they
-        // are alive until then. The drop of `tensor` calls it.
-        unsafe { slice::from_raw_parts(self.first.as_ptr(), self.len) }
+        // are alive until then. `tensor` calls the deleter when it is dropped.
+        unsafe { slice::from_raw_parts(first, self.len) }
     }
 }
 

@@ -46,6 +46,9 @@ fn own_exports_and_own_copies_become_slices() {
         let slice = tensor.into_owned_slice::<i32>().unwrap();
         assert_eq!((*slice).as_ref(), [1, 2]);
         assert_eq!(slice.as_ptr(), address.cast());
+        // A read by value neither ends nor races with the borrow of the slice.
+        let (borrowed, by_value) = (&*slice, slice.tensor().elements::<i32>().unwrap());
+        assert_eq!((by_value.to_vec().unwrap().as_slice(), borrowed), (borrowed, &[1, 2][..]));
         assert_eq!(slice.tensor().shape(), shape);
         assert_eq!(slice.data().as_ptr(), address);
         assert_eq!(format!("{slice:?}"), "OwnedSlice([1, 2])");

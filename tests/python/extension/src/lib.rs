@@ -16,6 +16,7 @@ mod heap;
 mod hostile;
 mod imports;
 mod kernels;
+mod lent;
 mod npu;
 mod oneapi;
 mod opencl;
@@ -60,6 +61,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     gpu::add_cuda(m)?;
     gpu::add_rocm(m)?;
     derived::add(m)?;
+    lent::add(m)?;
     device_kernels::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
