@@ -6,7 +6,7 @@ use core::ops::Deref;
 use core::{ptr, slice};
 
 use super::ImportedTensor;
-use crate::element::{Element, Readable};
+use crate::element::{Element, Readable, SizeMatches};
 use crate::error::Error;
 use crate::storage::{DataRef, Storage};
 
@@ -112,6 +112,29 @@ impl<T> OwnedSlice<T> {
     #[inline]
     pub const fn tensor(&self) -> &ImportedTensor {
         &self.tensor
+    }
+
+    /// Converts the elements into their bytes, for a crate whose buffers own bytes, as those
+    /// of arrow do.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use dlpack_traits::{DLPackExport, OwnedTensor};
+    ///
+    /// let tensor = OwnedTensor::from_vec(vec![1_u16, 2]).into_dlpack()?.import()?;
+    /// let bytes = Bytes::from_owner(tensor.into_owned_slice::<u16>()?.into_bytes());
+    /// assert_eq!(bytes.len(), 4);
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    #[inline]
+    pub fn into_bytes(self) -> OwnedSlice<u8>
+    where
+        T: Element,
+    {
+        let () = SizeMatches::<T>::OK;
+        // An element has no padding, so all of its bytes are initialised.
+        let len = size_of_val(&*self);
+        OwnedSlice { tensor: self.tensor, len, elements: PhantomData }
     }
 
     /// Returns the imported tensor.

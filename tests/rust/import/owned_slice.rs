@@ -124,3 +124,19 @@ fn owned_slice_can_be_shared_by_threads() {
     });
     takes_owner(slice);
 }
+
+/// The bytes of the elements are another slice of the same tensor.
+#[test]
+fn owned_slice_becomes_bytes() {
+    let drops = Drops::default();
+    let tensor = own(Owner::new(vec![1_u16, 0x203], &[2]).counted(&drops));
+    let address = tensor.data_ptr();
+    let bytes = tensor.into_owned_slice::<u16>().unwrap().into_bytes();
+    assert_eq!((bytes.as_ptr(), bytes.len()), (address, 4));
+    assert_eq!(*bytes, [1_u16.to_ne_bytes(), 0x203_u16.to_ne_bytes()].concat());
+    assert_eq!((drops.count(), bytes.tensor().shape()), (0, &[2][..]));
+    drop(bytes);
+    assert_eq!(drops.count(), 1);
+    let empty = own(OwnedTensor::from_vec(Vec::<f64>::new())).into_owned_slice::<f64>().unwrap();
+    assert!(empty.into_bytes().is_empty());
+}
