@@ -22,6 +22,7 @@ use crate::import::ImportedTensor;
 /// | any other device | (never queried: [`Error::NoBackend`]) |
 ///
 /// ```no_run
+/// # #[cfg(feature = "cuda")] mod example {
 /// use dlpack_traits::ImportedTensor;
 /// use dlpack_traits::backend::{self, Cuda};
 ///
@@ -30,6 +31,7 @@ use crate::import::ImportedTensor;
 ///     // ...
 ///     Ok(())
 /// }
+/// # }
 /// ```
 ///
 /// # Errors
