@@ -7,7 +7,7 @@
 use core::ptr::NonNull;
 
 use super::{Backend, DeviceBuffer, FreeOrder, WorkStream};
-use crate::describe::alignment;
+use crate::describe::check_imported;
 use crate::error::Error;
 use crate::import::ImportedStorage;
 use crate::storage::Storage;
@@ -50,10 +50,7 @@ impl<B: Backend> DeviceBuffer<B> {
         }
         let memory = foreign.data();
         let (data, byte_len) = (memory.memory().ptr, memory.memory().byte_len);
-        let align = alignment(dtype).unwrap_or(1);
-        if device.has_addresses() && data.addr() & align.wrapping_sub(1) != 0 {
-            return Err(Error::Misaligned { dtype, align });
-        }
+        check_imported(data, dtype, device)?;
         let data = match NonNull::new(data.cast()) {
             Some(data) => data,
             // The standard requires that an empty tensor has no address.

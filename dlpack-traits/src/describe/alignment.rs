@@ -1,5 +1,8 @@
-//! The alignment of elements, and its check in exports.
+//! The alignment of elements, and its checks: [`check_alignment`] in exports,
+//! [`check_imported`] where imported memory is used as elements of its own type. Imports as
+//! slices of a Rust type check the alignment of that type (`import::typed`).
 
+use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
@@ -36,6 +39,20 @@ pub(super) fn check_alignment(
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that the first element of an imported tensor is aligned. On a device without
+/// addresses there is nothing to check.
+///
+/// # Errors
+///
+/// [`Error::Misaligned`].
+pub(crate) fn check_imported(first: *const u8, dtype: DataType, on: Device) -> Result<(), Error> {
+    let align = alignment(dtype).unwrap_or(1);
+    if on.has_addresses() && first.addr() & align.wrapping_sub(1) != 0 {
+        return Err(Error::Misaligned { dtype, align });
+    }
+    Ok(())
 }
 
 /// The alignment of an element, in bytes: the size of one lane, or of one part of a complex

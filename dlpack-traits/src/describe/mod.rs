@@ -31,7 +31,9 @@ pub use order::Order;
 pub use shaped::Shaped;
 pub use slot::Slot;
 
+#[cfg(feature = "cudarc")]
 pub(crate) use alignment::alignment;
+pub(crate) use alignment::check_imported;
 pub(crate) use bytes::stored_bits;
 pub(crate) use check::{Checked, described_elsewhere};
 pub(crate) use facts::Facts;

@@ -13,7 +13,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::{Elements, ElementsMut, Exclusive, ImportedTensor};
-use crate::describe::{AsLayout, Describe, Description, Shaped, alignment};
+use crate::describe::{AsLayout, Describe, Description, Shaped, check_imported};
 use crate::dtype::DataType;
 use crate::element::{Element, Readable};
 use crate::error::Error;
@@ -127,12 +127,7 @@ impl<T: Readable> sealed::ElementCheck for T {
 
     fn check(tensor: &ImportedTensor) -> Result<(), Error> {
         let typed = tensor.typed::<T>()?;
-        let align = alignment(tensor.dtype()).unwrap_or(1);
-        if typed.first.addr() & align.wrapping_sub(1) == 0 {
-            Ok(())
-        } else {
-            Err(Error::Misaligned { dtype: T::DTYPE, align })
-        }
+        check_imported(typed.first, tensor.dtype(), tensor.device())
     }
 }
 

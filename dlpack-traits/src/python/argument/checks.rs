@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::fixed_rank::ANY_RANK;
-use crate::describe::alignment;
+use crate::describe::check_imported;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
@@ -166,11 +166,7 @@ pub(super) fn check_on_device<T: ImportedElement>(
             return Err(rejected(tensor, Error::AxesMismatch { axes: T::AXES }));
         }
         // Kernels load whole elements.
-        let align = alignment(asked).unwrap_or(1);
-        if tensor.device().has_addresses() && tensor.data_ptr().addr() & align.wrapping_sub(1) != 0
-        {
-            return Err(ImportError::Tensor(Error::Misaligned { dtype: asked, align }).into());
-        }
+        check_imported(tensor.data_ptr(), asked, tensor.device()).map_err(ImportError::Tensor)?;
     }
     check_rank::<T>(tensor, rank)
 }

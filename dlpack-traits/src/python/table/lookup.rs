@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyInt, PyString, PyType};
 use crate::exchange::foreign_table::{Export, ForeignTable};
 use crate::python::convert::quietly;
 use crate::python::interpreter::exit::watch;
-use crate::python::table::owner::{Found, Table, owner_of, table_in};
+use crate::python::table::owner_class::{Found, Table, owner_of, table_in};
 use crate::python::table::type_cache::{Added, CachedType, TypeCache};
 
 /// The cache of looked-up types. It holds a reference to each type in it, so no other

@@ -5,7 +5,7 @@ pub(in crate::python) mod calls;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod lookup;
 #[cfg(feature = "pyo3")]
-pub(in crate::python) mod owner;
+pub(in crate::python) mod owner_class;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod publish;
 #[cfg(feature = "pyo3")]
