@@ -118,9 +118,10 @@ pub use export::{DLPackExport, OwnedTensor};
 pub use export_arc::ExportArc;
 pub use flags::Flags;
 pub use import::{
-    AnyElement, Copies, DLPackImport, Elements, ElementsMut, Exclusive, FromDims, FromElements,
-    Frozen, ImportError, ImportPolicy, ImportStorage, ImportedElement, ImportedSlice,
-    ImportedStorage, ImportedTensor, MetadataField, Mismatch, MismatchKind, OwnedSlice, RawBits,
+    AnyElement, Copies, DLPackImport, Elements, ElementsMut, ElementsPart, ElementsPartMut,
+    Exclusive, FromDims, FromElements, Frozen, ImportError, ImportPolicy, ImportStorage,
+    ImportedElement, ImportedSlice, ImportedStorage, ImportedTensor, MetadataField, Mismatch,
+    MismatchKind, OwnedSlice, RawBits,
 };
 pub use managed::{Abi, ManagedTensor};
 pub use storage::{DataMut, DataRef, SharedBuffer, SharedOwner, Storage};

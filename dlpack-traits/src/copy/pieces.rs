@@ -30,27 +30,33 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Cuts a tensor that is not empty into pieces of at most `room` bytes. `room` is not
-    /// less than the size of an element, `size`.
-    pub(crate) fn new(axes: Axes, first: isize, size: usize, room: usize) -> Self {
+    /// Cuts a tensor that is not empty into pieces of at most `room` bytes, between units
+    /// of `unit` bytes: elements, or rows along the last dimension. `room` is not less than
+    /// a unit.
+    pub(crate) fn new(axes: Axes, first: isize, unit: usize, room: usize) -> Self {
         let list = axes.as_slice();
         // From the innermost axis on, as many axes as fit in the room as a whole.
         let mut inside = axes.run;
         let mut cut = list.len();
-        let (mut most, mut dim) = (in_elements(room, size), axes.run);
+        let (mut most, mut dim) = (in_units(room, unit), axes.run);
+        // Steps along the axis per unit. The last dimension lies in one axis.
+        let mut in_unit = 1;
         for (index, axis) in list.iter().enumerate().rev() {
             if inside > room {
                 break;
             }
             (cut, most, dim) = (index, room.checked_div(axis.to).unwrap_or(1), axis.dim);
+            in_unit = unit.div_ceil(axis.to.max(1)).max(1);
             inside = axis.dim.saturating_mul(axis.to);
         }
         let (step, per_pass) = if cut == list.len() {
             (most, dim.div_ceil(most.max(1)))
         } else {
             // Pieces of nearly equal size.
-            let per_pass = dim.div_ceil(most.max(1));
-            (dim.div_ceil(per_pass.max(1)), per_pass)
+            let most = most.checked_div(in_unit).unwrap_or(1);
+            let units = dim.checked_div(in_unit).unwrap_or(1);
+            let per_pass = units.div_ceil(most.max(1));
+            (units.div_ceil(per_pass.max(1)).saturating_mul(in_unit), per_pass)
         };
         let step = step.max(1);
         let per_pass = if cut == list.len() { per_pass } else { dim.div_ceil(step) };
@@ -163,8 +169,8 @@ fn zeroed(to: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     unsafe { core::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }
 }
 
-/// The largest multiple of the size of an element that is not above `room`.
+/// The largest multiple of a unit that is not above `room`.
 #[inline]
-fn in_elements(room: usize, size: usize) -> usize {
-    room.checked_div(size).unwrap_or(0).saturating_mul(size)
+fn in_units(room: usize, unit: usize) -> usize {
+    room.checked_div(unit).unwrap_or(0).saturating_mul(unit)
 }

@@ -18,6 +18,25 @@ pub(super) fn on_heap<T>(bytes: usize) -> Vec<T> {
     buffer
 }
 
+/// Returns a buffer of at least `len` elements: the first one, or a new one on the heap.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+#[inline]
+pub(super) fn at_least<'b, T>(
+    len: usize,
+    buffer: &'b mut [MaybeUninit<T>],
+    heap: &'b mut Vec<T>,
+) -> Result<&'b mut [MaybeUninit<T>], Error> {
+    if buffer.len() >= len {
+        return Ok(buffer);
+    }
+    let bytes = len.saturating_mul(size_of::<T>());
+    heap.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(heap.spare_capacity_mut())
+}
+
 /// Borrows a buffer as bytes.
 #[inline]
 pub(super) fn as_bytes<T>(buffer: &mut [MaybeUninit<T>]) -> &mut [MaybeUninit<u8>] {

@@ -29,9 +29,12 @@ use crate::storage::{Access, BLOCK, BlockBuffer};
 /// |---|---|---|
 /// | [`for_each_block`](Self::for_each_block) | row-major | that of a slice, if the tensor is contiguous |
 /// | [`for_each_block_unordered`](Self::for_each_block_unordered) | that of the memory | that of a slice also if the tensor is transposed, or reversed |
+/// | [`for_each_row`](Self::for_each_row) | row-major | that of blocks, which do not cross the ends of rows |
 /// | [`to_vec`](Self::to_vec), [`copy_to_slice`](Self::copy_to_slice) | row-major | that of a memory copy; other layouts are copied by tiles |
 /// | [`iter`](Self::iter) | row-major | blocks are read ahead; `sum`, `max` and other methods that consume the iterator are the fastest |
 /// | [`load`](Self::load) | one element | for a few elements |
+///
+/// [`split`](Self::split) makes parts that several threads read.
 ///
 /// Each method reads an element once, at some moment between the call (for an iterator its
 /// creation) and the moment at which it returns the element.
@@ -184,16 +187,35 @@ impl<'a, T: Readable> Elements<'a, T> {
     pub(super) fn visit(
         &self,
         order: Visit,
+        f: impl FnMut(Part<'_>, &mut [T]),
+    ) -> Result<(), Error> {
+        self.visit_units(order, 1, f)
+    }
+
+    /// Calls a function with each piece of the tensor, which contains a multiple of `unit`
+    /// elements: 1, or in row-major order the size of the last dimension.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidBits`]; [`Error::OutOfMemory`] for a unit larger than a block.
+    #[inline]
+    pub(super) fn visit_units(
+        &self,
+        order: Visit,
+        unit: usize,
         mut f: impl FnMut(Part<'_>, &mut [T]),
     ) -> Result<(), Error> {
         if self.is_empty() {
             return Ok(());
         }
         let source = self.source();
+        let bytes = unit.saturating_mul(size_of::<T>());
         let mut buffer = BlockBuffer::<T, BLOCK>::new();
         if self.typed.is_contiguous::<T>() {
-            let buffer = buffer.as_mut_slice();
-            let (most, mut left) = (buffer.len(), self.len());
+            let mut heap = Vec::new();
+            let buffer = block::at_least(unit, buffer.as_mut_slice(), &mut heap)?;
+            let rest = buffer.len().checked_rem(unit).unwrap_or(0);
+            let (most, mut left) = (buffer.len().wrapping_sub(rest), self.len());
             let mut position = 0_isize;
             while left > 0 {
                 let len = left.min(most);
@@ -207,21 +229,60 @@ impl<'a, T: Readable> Elements<'a, T> {
         }
         let (axes, first) = self.axes(order);
         let tiles = Pieces::room_for_tiles(&axes);
-        let mut heap = block::on_heap::<T>(if tiles > BLOCK { tiles } else { 0 });
-        let buffer = match heap.spare_capacity_mut() {
+        let mut tiles = block::on_heap::<T>(if tiles > BLOCK { tiles } else { 0 });
+        let mut heap = Vec::new();
+        let buffer = match tiles.spare_capacity_mut() {
             [] => buffer.as_mut_slice(),
             buffer => buffer,
         };
-        let mut pieces = Pieces::new(axes, first, size_of::<T>(), size_of_val(buffer));
+        let buffer = block::at_least(unit, buffer, &mut heap)?;
+        let mut pieces = Pieces::new(axes, first, bytes, size_of_val(buffer));
         while let Some(piece) = pieces.take() {
             f(piece, block::read(piece, &source, buffer)?);
         }
         Ok(())
     }
 
+    /// The same elements, which other threads of this program may write.
+    #[inline]
+    pub(super) fn as_shared(self) -> Self {
+        match self.access {
+            Access::Exclusive => Self { access: Access::Shared, ..self },
+            _ => self,
+        }
+    }
+
+    /// The elements whose index along an axis begins with `start`, in a shape that is the
+    /// same along all other axes.
+    #[inline]
+    pub(super) fn part<'s>(self, axis: usize, start: usize, shape: &'s [i64]) -> Elements<'s, T>
+    where
+        'a: 's,
+    {
+        let Typed { first, strides, step, .. } = self.typed;
+        // The offset of an index inside of the shape fits.
+        let start = i64::try_from(start).unwrap_or(0);
+        let stride = strides.get(axis).copied().unwrap_or(0);
+        let offset = self.typed.bytes(start.wrapping_mul(stride));
+        let (low, high) = self.bytes;
+        let len = shape.iter().fold(1, |len: i64, &dim| len.wrapping_mul(dim));
+        Elements {
+            typed: Typed {
+                first: first.wrapping_offset(offset),
+                shape,
+                strides,
+                step,
+                len: usize::try_from(len).unwrap_or(0),
+            },
+            bytes: (low.wrapping_sub(offset), high.wrapping_sub(offset)),
+            access: self.access,
+            read_as: PhantomData,
+        }
+    }
+
     /// The elements as a slice, if no one writes them, and if they are one.
     #[inline]
-    fn as_frozen_slice(&self) -> Result<Option<&'a [T]>, Error> {
+    pub(super) fn as_frozen_slice(&self) -> Result<Option<&'a [T]>, Error> {
         if self.access != Access::Frozen {
             return Ok(None);
         }

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::elements::Visit;
+use super::rows;
 use super::typed::Typed;
 use super::{Elements, ImportedTensor};
 use crate::byte_atomic;
@@ -198,6 +199,50 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
         while let Some(piece) = pieces.take() {
             piece.write_from(&target, bytes_of(block));
         }
+    }
+
+    /// Calls a function with each row along the last dimension, in row-major order, and
+    /// writes the rows back, some at a time. A panic of the function leaves its row and some
+    /// of those before it unchanged. Otherwise this is [`Elements::for_each_row`].
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};
+    /// # struct Matrix(SharedBuffer<f32>);
+    /// # impl DLPackExport for Matrix {
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[2, 2]).data(self.0.data())
+    /// #     }
+    /// # }
+    /// let buffer = SharedBuffer::from_slice(&[1.0, 3.0, 2.0, 2.0])?;
+    /// let mut tensor = Matrix(buffer.clone()).into_dlpack()?.import()?;
+    /// tensor.elements_mut::<f32>()?.update_rows(|row| {
+    ///     let sum: f32 = row.iter().sum();
+    ///     row.iter_mut().for_each(|value| *value /= sum);
+    /// })?;
+    /// assert_eq!(buffer.to_vec(), [0.25, 0.75, 0.5, 0.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Elements::for_each_row`].
+    #[inline]
+    pub fn update_rows(&mut self, mut f: impl FnMut(&mut [T])) -> Result<(), Error> {
+        let row = self.elements.row_len();
+        if row == 0 {
+            return rows::each_empty(self.shape(), || f(&mut []));
+        }
+        let target = self.target();
+        self.elements.visit_units(Visit::RowMajor, row, |piece, block| {
+            block.chunks_exact_mut(row).for_each(&mut f);
+            piece.write_from(&target, bytes_of(block));
+        })
+    }
+
+    /// The elements of a part that the caller made of an `ElementsMut`.
+    #[inline]
+    pub(super) const fn of_part(elements: Elements<'a, T>) -> Self {
+        Self { elements }
     }
 
     #[inline]

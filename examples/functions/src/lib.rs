@@ -18,23 +18,9 @@ fn squares(elements: &[f32]) -> f32 {
 /// library.
 #[pyfunction]
 fn row_norms<'py>(py: Python<'py>, matrix: PyTensor<'py, f32, 2>) -> PyResult<Bound<'py, PyAny>> {
-    let [rows, columns] = matrix.dims();
-    let mut sums = vec![0.0; rows];
+    let mut norms = Vec::with_capacity(matrix.dims()[0]);
     // Other Python threads run meanwhile.
-    py.detach(|| {
-        let mut position = 0;
-        // Blocks of a few KiB, in row-major order, whatever the layout of the matrix.
-        matrix.elements().for_each_block(|mut block| {
-            while !block.is_empty() {
-                let (row, column) = (position / columns, position % columns);
-                let (part, rest) = block.split_at(block.len().min(columns - column));
-                sums[row] += squares(part);
-                position += part.len();
-                block = rest;
-            }
-        });
-    });
-    let norms = sums.into_iter().map(f32::sqrt).collect();
+    py.detach(|| matrix.elements().for_each_row(|row| norms.push(squares(row).sqrt())))?;
     OwnedTensor::from_vec(norms).into_object_like(py, &matrix)
 }
 

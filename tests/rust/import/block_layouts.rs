@@ -3,7 +3,10 @@
 
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
-use tensors::{AnyBits, Complex, DataType, Element, ImportedTensor, Lanes};
+use tensors::{
+    AnyBits, Complex, DLPackExport, DataType, Describe, Description, DescriptionMut, Element,
+    Error, ImportedTensor, Lanes, Storage,
+};
 
 use crate::import::forge::{Forged, forged};
 
@@ -177,6 +180,46 @@ fn read<T: AnyBits>(case: &Case) {
     seen.extend(iter.by_ref().take(2));
     iter.for_each(|element| seen.push(element));
     assert_eq!(bytes(&seen), expected, "fold of {layout:?}");
+    let row_len = elements.shape().last().map_or(1, |&dim| usize::try_from(dim).unwrap());
+    let mut rows = 0;
+    seen.clear();
+    elements
+        .for_each_row(|row| {
+            assert_eq!(row.len(), row_len);
+            seen.extend(row);
+            rows += 1;
+        })
+        .unwrap();
+    let leading: i64 = elements.shape().iter().rev().skip(1).product();
+    assert_eq!((bytes(&seen), rows), (expected, leading), "for_each_row of {layout:?}");
+    for parts in [0, 1, 2, 5] {
+        let all: Vec<_> = elements.split(parts).collect();
+        assert!(all.len() <= parts.max(1) && !all.is_empty());
+        let mut next = 0;
+        for part in &all {
+            assert_eq!(part.range().start, next);
+            next = part.range().end;
+        }
+        let whole = elements.shape().get(all[0].axis()).map_or(0, |&dim| dim);
+        assert_eq!(next, usize::try_from(whole).unwrap(), "{layout:?}");
+        let read: Vec<T> = all.iter().flat_map(|part| part.elements().to_vec().unwrap()).collect();
+        assert_eq!(bytes(&read), bytes(&copy), "{parts} parts of {layout:?}");
+        let lens = all.iter().map(|part| part.elements().len());
+        if let (Some(low), Some(high)) = (lens.clone().min(), lens.max()) {
+            assert!(all.len() == 1 || high - low <= high / part_dim(&all), "{layout:?}");
+        }
+        if let Some(part) = all.last().filter(|_| !elements.is_empty()) {
+            let last = part.elements();
+            let index: Vec<_> =
+                last.shape().iter().map(|&dim| usize::try_from(dim).unwrap() - 1).collect();
+            assert_eq!(bytes(&[last.load(&index).unwrap()]), bytes(&[*copy.last().unwrap()]));
+        }
+    }
+}
+
+/// The number of indices of the largest part.
+fn part_dim<T: AnyBits>(parts: &[tensors::ElementsPart<'_, T>]) -> usize {
+    parts.iter().map(|part| part.range().len()).max().unwrap()
 }
 
 /// Writes a tensor in every way. Bytes between the elements are not changed.
@@ -206,6 +249,16 @@ fn write<T: AnyBits>(case: &Case) {
     tensor.elements_mut::<T>().unwrap().map_in_place(inverted);
     invert(&mut expected);
     assert_eq!(case.memory(&tensor), expected, "map_in_place of {layout:?}");
+    let rows = |row: &mut [T]| row.iter_mut().for_each(|element| *element = inverted(*element));
+    tensor.elements_mut::<T>().unwrap().update_rows(rows).unwrap();
+    invert(&mut expected);
+    assert_eq!(case.memory(&tensor), expected, "update_rows of {layout:?}");
+    let mut elements = tensor.elements_mut::<T>().unwrap();
+    for mut part in elements.split(3) {
+        part.elements_mut().map_in_place(inverted);
+    }
+    invert(&mut expected);
+    assert_eq!(case.memory(&tensor), expected, "parts of {layout:?}");
     let turned: Vec<T> = before.iter().rev().copied().collect();
     tensor.elements_mut::<T>().unwrap().copy_from_slice(&turned).unwrap();
     for (&at, element) in case.at.iter().zip(&turned) {
@@ -288,6 +341,83 @@ fn large_tensors_are_cut_into_blocks() {
         let (dtype, shape) = (DataType::COMPLEX128, [3, 70_000]);
         read::<Complex<f64>>(&Case::of(&mut random, dtype, 16, &shape, &[1, 3]));
     }
+}
+
+/// Parts are read and written by several threads, of memory in every state.
+#[test]
+fn threads_read_and_write_parts() {
+    let len = if cfg!(miri) { 64 } else { 100_000 };
+    let columns = 8;
+    let shape = [len / columns, columns];
+    let mut random = Random::new(29);
+    let case = Case::of(&mut random, DataType::I32, 4, &shape, &[1, len / columns]);
+    let own = || Matrix(vec![1; usize::try_from(len).unwrap()], shape).into_dlpack().unwrap();
+    let mut own = [case.forged.imported(), own().import().unwrap()];
+    for tensor in &mut own {
+        let before = tensor.elements::<i32>().unwrap().to_vec().unwrap();
+        let mut elements = tensor.elements_mut::<i32>().unwrap();
+        std::thread::scope(|scope| {
+            for mut part in elements.split(3) {
+                scope.spawn(move || {
+                    part.elements_mut().map_in_place(|value| value.wrapping_add(1));
+                    let rows = part.range().len();
+                    let mut seen = 0;
+                    let mut elements = part.elements_mut();
+                    elements
+                        .update_rows(|row| {
+                            row[0] = row[0].wrapping_sub(1);
+                            seen += 1;
+                        })
+                        .unwrap();
+                    assert_eq!(seen, rows);
+                });
+            }
+        });
+        let elements = tensor.elements::<i32>().unwrap();
+        let sums: Vec<i32> = std::thread::scope(|scope| {
+            let sum = |part: tensors::ElementsPart<'_, i32>| {
+                part.elements().iter().fold(0, i32::wrapping_add)
+            };
+            let threads: Vec<_> =
+                elements.split(3).map(|part| scope.spawn(move || sum(part))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let added = i32::try_from(len - len / columns).unwrap();
+        let expected = before.into_iter().fold(added, i32::wrapping_add);
+        assert_eq!(sums.into_iter().fold(0, i32::wrapping_add), expected);
+    }
+}
+
+/// A matrix that its tensor owns.
+struct Matrix(Vec<i32>, [i64; 2]);
+
+impl DLPackExport for Matrix {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&self.1).data(self.0.data())
+    }
+
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+        out.shape(&self.1).data_mut(self.0.data_mut())
+    }
+}
+
+/// Rows without elements, and one row that is larger than a block.
+#[test]
+fn rows_may_be_empty_or_large() {
+    let count = |shape: &[i64]| {
+        let tensor = Forged { dtype: DataType::U8, ..forged(shape, &[]) }.imported();
+        let (mut rows, mut elements) = (0, 0);
+        let counted = tensor.elements::<u8>().unwrap().for_each_row(|row| {
+            rows += 1;
+            elements += row.len();
+        });
+        counted.map(|()| (rows, elements))
+    };
+    assert_eq!(count(&[3, 0]), Ok((3, 0)));
+    assert_eq!(count(&[0]), Ok((1, 0)));
+    assert_eq!(count(&[0, 3]), Ok((0, 0)));
+    assert_eq!(count(&[0, i64::MAX, i64::MAX, 0]), Ok((0, 0)));
+    assert_eq!(count(&[i64::MAX, i64::MAX, 0]), Err(Error::SizeOverflow));
 }
 
 /// Elements that are larger than a block.
