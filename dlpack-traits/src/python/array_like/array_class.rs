@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 
 use pyo3::Borrowed;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use crate::device::Device;
 use crate::error::Error;
@@ -20,13 +21,21 @@ use crate::view::TensorView;
 /// The functions that depend on the class of an object.
 pub(super) struct ArrayClass {
     class: &'static ClassVTable,
+    /// The class itself, and not a subclass.
+    pub(super) class_object: fn(Python<'static>) -> Bound<'static, PyType>,
     /// [`export`].
     pub(super) export: fn(Borrowed<'_, 'static, PyAny>) -> PyResult<ManagedTensor>,
 }
 
 impl ArrayClass {
     pub(super) const fn of<T: ExportClass>() -> &'static Self {
-        const { &Self { class: ClassVTable::of::<T>(), export: export::<T> } }
+        const {
+            &Self {
+                class: ClassVTable::of::<T>(),
+                class_object: |py| py.get_type::<T>(),
+                export: export::<T>,
+            }
+        }
     }
 }
 

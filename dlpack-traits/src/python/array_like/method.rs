@@ -100,6 +100,6 @@ pub(super) fn add_missing_property(
 
 /// Whether a class itself defines an attribute, whatever its bases define: theirs are for
 /// their own tensor.
-fn defines(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
+pub(super) fn defines(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
     class.getattr(intern!(class.py(), "__dict__"))?.contains(name)
 }

@@ -15,13 +15,14 @@ mod heap_type;
 mod interface;
 mod legacy_slot;
 mod method;
+mod reduce;
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::python::export::class_methods::Method as MethodOfClass;
 use crate::python::export::export_class::ExportClass;
-use method::{Method, add_missing, add_missing_property, definition};
+use method::{Method, add_missing, add_missing_property, defines, definition};
 
 /// Adds the attributes to a class, except those that it defines itself.
 pub(in crate::python) fn install<T: ExportClass>(class: &Bound<'_, PyType>) -> PyResult<()> {
@@ -51,4 +52,13 @@ pub(in crate::python) fn install<T: ExportClass>(class: &Bound<'_, PyType>) -> P
 /// The name and the definition of a method of a class.
 fn method<T: ExportClass, M: Method>() -> MethodOfClass {
     (M::NAME, definition::<T, M>())
+}
+
+/// Adds the method by which `pickle` and `copy` take an object, unless the class defines how
+/// it is pickled. The class has a class method `from_dlpack`.
+pub(in crate::python) fn install_reduce<T: ExportClass>(class: &Bound<'_, PyType>) -> PyResult<()> {
+    if defines(class, "__reduce__")? {
+        return Ok(());
+    }
+    add_missing(class, &[method::<T, reduce::ReduceEx>()])
 }

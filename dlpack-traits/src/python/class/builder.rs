@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
@@ -49,10 +50,12 @@ type TypeParameters<T, I, B> = fn() -> (T, I, B);
 
 /// The options that are not type parameters.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 struct ClassOptions {
     old_name: bool,
     read_only_views: bool,
     array_like: bool,
+    picklable: bool,
 }
 
 /// Whether objects of a Python class can be created from tensors: [`Importable`] or
@@ -177,7 +180,8 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     }
 
     /// Installs the methods and the exchange table on the class, and adds the class to a
-    /// module.
+    /// module. A class that was declared without `module = "..."` prints as one of this module,
+    /// and not of `builtins`.
     ///
     /// # Errors
     ///
@@ -187,7 +191,9 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     where
         I: Importing<T>,
     {
-        self.install(module.py())?;
+        let py = module.py();
+        self.install(py)?;
+        name_module(&py.get_type::<T>(), module)?;
         module.add_class::<T>()
     }
 
@@ -212,6 +218,36 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
         if self.options.array_like {
             array_like::install::<T>(&class)?;
         }
+        if self.options.picklable {
+            array_like::install_reduce::<T>(&class)?;
+        }
         I::add_to(&class)
     }
+}
+
+impl<T: ExportClass, B: Backends> ClassBuilder<T, Importable, B> {
+    /// Lets `pickle`, `copy.copy` and `copy.deepcopy` take objects of the class, and so
+    /// `multiprocessing`, joblib, Dask and Ray.
+    ///
+    /// An object becomes a NumPy array, which protocol 5 of `pickle` passes as an out-of-band
+    /// buffer, and the copy is made by the class method `from_dlpack` from an array over the
+    /// received memory: zero-copy if the class imports without a copy, as one with an
+    /// [`ImportedStorage`](crate::ImportedStorage) does. Only the tensor is passed on: other
+    /// fields are those that `from_dlpack` gives them. An object of a Python subclass is a
+    /// `TypeError`, and so is memory that is not on the host.
+    ///
+    /// A class that defines `__reduce__` or `__reduce_ex__` keeps it.
+    pub fn picklable(mut self) -> Self {
+        self.options.picklable = true;
+        self
+    }
+}
+
+/// Sets the module of a class that was declared without one.
+fn name_module(class: &Bound<'_, PyType>, module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let name = intern!(class.py(), "__module__");
+    if class.getattr(name)?.eq("builtins")? {
+        class.setattr(name, module.name()?)?;
+    }
+    Ok(())
 }

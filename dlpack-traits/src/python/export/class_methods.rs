@@ -98,12 +98,23 @@ fn is_unsendable<T: ExportClass>() -> bool {
 pub(in crate::python) const DLPACK_DOC: &CStr =
     c"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n\
     --\n\n\
-    Export the tensor for from_dlpack() as a DLPack capsule.";
+    Export the tensor as a DLPack capsule, for the from_dlpack() of a library.\n\n\
+    stream: the stream of the device on which the consumer will use the tensor, as the\n\
+    \x20   integer of the array API standard; None for the default stream, and on the CPU.\n\
+    \x20   -1 exports without synchronization.\n\
+    max_version: the newest version of DLPack that the consumer reads, such as (1, 0).\n\
+    \x20   None, or a version below 1.0, exports the legacy struct, which has no READ_ONLY\n\
+    \x20   flag: read-only memory is then copied.\n\
+    dl_device: the device of the result, as __dlpack_device__() returns it. Another device\n\
+    \x20   than the tensor's own needs a copy; only (1, 0), the CPU, is supported.\n\
+    copy: True for a copy that only the consumer owns; False raises BufferError where a\n\
+    \x20   copy is needed; None copies only where it is needed.";
 
 /// The signature and the documentation of `__dlpack_device__`.
 pub(in crate::python) const DLPACK_DEVICE_DOC: &CStr = c"__dlpack_device__($self, /)\n\
     --\n\n\
-    Return the DLPack device type and the device id.";
+    Return the DLPack device type and the device id: (1, 0) for the CPU, (2, 0) for the\n\
+    first CUDA device.";
 
 /// The two method definitions of a class, static for the life of the process.
 struct Methods<T, B>(core::marker::PhantomData<(T, B)>);

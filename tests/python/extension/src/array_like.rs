@@ -2,8 +2,8 @@
 //! reallocates, memory on a device, and attributes of the class itself.
 
 use dlpack_traits::{
-    DLPackExport, DataType, Describe, Description, Error, SharedBuffer, SharedOwner, Storage,
-    python,
+    DLPackExport, DLPackImport, DataType, Describe, Description, Error, ImportedStorage,
+    OwnedTensor, SharedBuffer, SharedOwner, Storage, python,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -171,11 +171,59 @@ impl OwnAttributes {
     }
 }
 
+/// Imported memory that an object passes on to other processes: no copy is made of it here.
+#[pyclass(frozen, subclass)]
+#[derive(DLPackExport, DLPackImport)]
+pub(crate) struct Sample {
+    data: ImportedStorage<f32>,
+    #[dlpack(shape)]
+    extents: Vec<i64>,
+}
+
+#[pymethods]
+impl Sample {
+    #[new]
+    fn new(values: Vec<f32>) -> PyResult<Self> {
+        let tensor = OwnedTensor::from_vec(values).into_dlpack()?.import()?;
+        let extents = tensor.shape().to_vec();
+        Ok(Self { data: ImportedStorage::new(tensor)?, extents })
+    }
+
+    /// Address of the first element.
+    #[getter]
+    fn data_ptr(&self) -> usize {
+        self.data.data().as_ptr().addr()
+    }
+
+    /// All elements as Rust reads them, in a flat list.
+    fn values(&self) -> PyResult<Vec<f32>> {
+        Ok(self.data.elements()?.to_vec()?)
+    }
+}
+
+/// A class that defines how it is pickled.
+#[pyclass(frozen)]
+#[derive(DLPackExport, DLPackImport)]
+pub(crate) struct OwnReduce {
+    data: ImportedStorage<f32>,
+    #[dlpack(shape)]
+    extents: Vec<i64>,
+}
+
+#[pymethods]
+impl OwnReduce {
+    fn __reduce__(&self) -> String {
+        format!("its own way for {:?}", self.extents)
+    }
+}
+
 /// Adds the classes.
 pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<SharedArray>().array_like().add(m)?;
     python::class::<FrozenArray>().array_like().add(m)?;
     python::class::<GrowingArray>().array_like().add(m)?;
     python::class::<PanickingArray>().array_like().add(m)?;
-    python::class::<OwnAttributes>().array_like().add(m)
+    python::class::<OwnAttributes>().array_like().add(m)?;
+    python::class::<Sample>().importable().array_like().picklable().add(m)?;
+    python::class::<OwnReduce>().importable().picklable().add(m)
 }
