@@ -26,6 +26,7 @@ const CONCURRENT: &[(&str, &[&str])] = &[
         ],
     ),
     ("derive_drops", &["the_struct_is_dropped_once_after_the_consumer_wrote"]),
+    ("derive_slices", &["image_of_another_crate_is_exported_zero_copy"]),
     (
         "devices",
         &[
@@ -50,15 +51,19 @@ const CONCURRENT: &[(&str, &[&str])] = &[
         "import",
         &[
             "import::accepts::memory_shared_with_rust_is_imported",
+            "import::block_layouts::threads_read_and_write_parts",
             "import::byte_wise::blocks_are_written_while_bytes_are_read",
             "import::byte_wise::bytes_are_read_as_floats_while_they_are_stored",
             "import::byte_wise::exclusive_memory_of_an_imported_storage_is_read_byte_wise_atomically",
             "import::byte_wise::pixels_are_read_as_bytes_while_they_are_stored",
             "import::own::frozen_own_exports_with_several_owners_are_slices",
             "import::own::own_exports_of_shared_memory_are_shared",
+            "import::owned_slice::bytes_own_an_import",
+            "import::owned_slice::owned_slice_can_be_shared_by_threads",
         ],
     ),
     ("shapes", &["shapes::python_owner::many_consumers_read_one_object"]),
+    ("share", &["a_shared_buffer_takes_over_a_vector"]),
     ("shared", &["many_threads_export_one_value"]),
     ("shared_odd", &["a_value_is_exclusive_after_consumers_on_other_threads"]),
     (
