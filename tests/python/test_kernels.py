@@ -215,7 +215,7 @@ def test_types_without_an_allocator(cls):
         ([("ValueError", "first"), ("TypeError", "second")], ValueError, "first"),
         ([(None, None)], RuntimeError, "^: $"),
         ([("ValueError", None)], ValueError, "^$"),
-        ([], BufferError, "said nothing"),
+        ([], BufferError, "reported nothing"),
     ],
 )
 @pytest.mark.parametrize("status", [-1, 1, 0])
@@ -239,7 +239,7 @@ def test_an_exception_of_an_allocator_is_a_cause():
     becomes the cause."""
     cls = scripted()
     testing.script(status=-1, raises="KeyError", nothing=True)
-    with pytest.raises(BufferError, match="said nothing") as caught:
+    with pytest.raises(BufferError, match="reported nothing") as caught:
         testing.allocate(cls, [2])
     assert isinstance(caught.value.__cause__, KeyError)
 
