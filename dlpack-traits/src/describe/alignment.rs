@@ -28,7 +28,7 @@ pub(super) fn check_alignment(
         }
     }
     let address = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
-    match alignment(dtype) {
+    match alignment(dtype, memory.device) {
         // A multiple of a power of two has only zeros in the bits below it.
         Some(align)
             if memory.device.has_addresses()
@@ -48,7 +48,7 @@ pub(super) fn check_alignment(
 ///
 /// [`Error::Misaligned`].
 pub(crate) fn check_imported(first: *const u8, dtype: DataType, on: Device) -> Result<(), Error> {
-    let align = alignment(dtype).unwrap_or(1);
+    let align = alignment(dtype, on).unwrap_or(1);
     if on.has_addresses() && first.addr() & align.wrapping_sub(1) != 0 {
         return Err(Error::Misaligned { dtype, align });
     }
@@ -56,15 +56,50 @@ pub(crate) fn check_imported(first: *const u8, dtype: DataType, on: Device) -> R
 }
 
 /// The alignment of an element, in bytes: the size of one lane, or of one part of a complex
-/// number. `None` for packed elements.
+/// number. Host memory needs at most that of Rust's integer of the same size: 4 bytes for 64 bits
+/// on `i686`. `None` for packed elements.
 #[inline]
-pub(crate) const fn alignment(dtype: DataType) -> Option<usize> {
-    match (dtype.code(), dtype.bits()) {
-        (ffi::kDLComplex, 32) | (_, 16) => Some(2),
-        (ffi::kDLComplex, 64) | (_, 32) => Some(4),
-        (ffi::kDLComplex, 128) | (_, 64) => Some(8),
-        (_, 128) => Some(16),
-        (_, 8) => Some(1),
-        _ => None,
+pub(crate) const fn alignment(dtype: DataType, device: Device) -> Option<usize> {
+    let size = match (dtype.code(), dtype.bits()) {
+        (ffi::kDLComplex, 32) | (_, 16) => 2,
+        (ffi::kDLComplex, 64) | (_, 32) => 4,
+        (ffi::kDLComplex, 128) | (_, 64) => 8,
+        (_, 128) => 16,
+        (_, 8) => 1,
+        _ => return None,
+    };
+    match size {
+        _ if ALIGNED_BY_SIZE || !device.is_host() => Some(size),
+        8 => Some(align_of::<u64>()),
+        16 => Some(align_of::<u128>()),
+        _ => Some(size),
+    }
+}
+
+/// Whether the alignment of each of Rust's integers is its size, as on most targets: the device
+/// is not read there.
+const ALIGNED_BY_SIZE: bool = align_of::<u64>() == 8 && align_of::<u128>() == 16;
+
+#[cfg(test)]
+mod tests {
+    use super::alignment;
+    use crate::device::Device;
+    use crate::dtype::DataType;
+
+    /// The allocator returns a `Vec<f64>` at an address that is aligned for its elements only:
+    /// to 4 bytes on `i686`.
+    #[test]
+    fn host_memory_needs_the_alignment_of_the_target() {
+        for (dtype, align) in [
+            (DataType::U8, align_of::<u8>()),
+            (DataType::F32, align_of::<f32>()),
+            (DataType::I64, align_of::<i64>()),
+            (DataType::F64, align_of::<f64>()),
+            (DataType::COMPLEX64, align_of::<[f32; 2]>()),
+            (DataType::COMPLEX128, align_of::<[f64; 2]>()),
+        ] {
+            assert_eq!(alignment(dtype, Device::CPU), Some(align), "{dtype}");
+        }
+        assert_eq!(alignment(DataType::F64, Device::cuda(0)), Some(8));
     }
 }

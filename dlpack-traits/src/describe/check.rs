@@ -131,7 +131,7 @@ fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result
 fn check_vouched(described: Described<'_>, foreign: bool, of: DataType) -> Result<(), Error> {
     let tensor = described.tensor();
     let dtype: DataType = tensor.dtype.into();
-    match alignment(dtype) {
+    match alignment(dtype, tensor.device.into()) {
         Some(align)
             if tensor.data.addr() & align.wrapping_sub(1) != 0 && !(foreign && dtype == of) =>
         {
@@ -231,7 +231,7 @@ impl<'a> Shaped<'a> {
         // Offsets, strides and lengths count elements of the storage, which may be arrays
         // of elements in the sense of DLPack.
         let size = if axes.is_empty() { dtype.byte_size()? } else { memory.element_size()? } as u64;
-        let align = alignment(dtype)? as u64;
+        let align = alignment(dtype, memory.device)? as u64;
         let byte_offset = match self.offset {
             Amount::Bytes(0) => 0,
             Amount::Bytes(bytes) => {

@@ -98,7 +98,7 @@ impl DeviceTensor<Cuda> {
         // It rejects a stream of another context.
         let work = work_stream(device, stream)?;
         let address = self.as_ptr_on(&work)?.addr();
-        let align = alignment(found).unwrap_or(1).max(align_of::<T>());
+        let align = alignment(found, device).unwrap_or(1).max(align_of::<T>());
         if address & align.wrapping_sub(1) != 0 {
             return Err(Error::Misaligned { dtype: found, align });
         }
