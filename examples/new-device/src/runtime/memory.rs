@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{BAD_ADDRESS, CAPACITY, Code, OUT_OF_MEMORY};
+use super::{BAD_ADDRESS, CAPACITY, Code, DEVICES, OUT_OF_MEMORY};
 
 /// First byte of an allocation on a device.
 ///
@@ -12,8 +12,11 @@ use super::{BAD_ADDRESS, CAPACITY, Code, OUT_OF_MEMORY};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address(usize);
 
-/// Where the first device's memory begins. The next one's is 2^40 bytes further.
+/// Where the first device's memory begins.
 const BASE: usize = 1 << (usize::BITS - 1);
+
+/// Bytes from the memory of one device to that of the next.
+const SPAN: usize = BASE / DEVICES;
 
 /// Bytes between addresses: more than any allocation has, so that no address is
 /// ever used again, and a late access is a fault.
@@ -69,7 +72,7 @@ impl Memory {
         let mut state = self.state();
         let in_use = state.in_use.checked_add(byte_len).filter(|&bytes| bytes <= CAPACITY);
         state.in_use = in_use.ok_or(OUT_OF_MEMORY)?;
-        let address = Address(BASE + (self.device << 40) + state.allocated * STEP);
+        let address = Address(BASE + self.device * SPAN + state.allocated * STEP);
         state.allocated += 1;
         state.blocks.insert(address, vec![0; byte_len]);
         Ok(address)

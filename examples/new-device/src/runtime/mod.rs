@@ -30,8 +30,8 @@ pub const BAD_ADDRESS: Code = Code(4);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code(pub i32);
 
-/// Bytes that a device has.
-const CAPACITY: usize = 1 << 28;
+/// Bytes that a device has, and that one allocation can have at most.
+const CAPACITY: usize = 1 << if usize::BITS == 64 { 28 } else { 18 };
 
 static MEMORIES: [Memory; DEVICES] = [Memory::new(0), Memory::new(1)];
 
