@@ -306,7 +306,7 @@ mod tests {
             assert!(!is_fast(dtype, &[1 << 32, 1 << 31], &[1 << 31, 1]));
             assert!(!is_fast(dtype, &[1 << 32, 1 << 31], &[0, 0]));
         }
-        assert!(is_fast(DataType::U8, &[i64::MAX - 0x2000], &[1]));
+        assert!(is_fast(DataType::U8, &[isize::MAX as i64 - 0x2000], &[1]));
         assert!(is_fast(DataType::F32.with_lanes(4), &[6], &[1]));
         assert!(!is_fast(DataType::FLOAT4_E2M1FN, &[6], &[1]));
         assert!(!is_fast(DataType::U16, &[i64::MAX / 2 + 1], &[1]));
@@ -316,6 +316,8 @@ mod tests {
 
     #[test]
     fn only_tensors_at_addresses_take_the_fast_path() {
+        /// Half of all addresses: more than any allocation has.
+        const HALF: u64 = 1 << (usize::BITS - 1);
         type Change = fn(&mut RawMetadata<'_>);
         let rules: [(bool, Change); 13] = [
             (true, |claims| claims.byte_offset = 8),
@@ -328,8 +330,8 @@ mod tests {
             (false, |claims| claims.byte_offset = u64::MAX),
             (false, |claims| claims.byte_offset = u64::MAX - 0x1000 - 8),
             (false, |claims| claims.byte_offset = 1 << 63),
-            (true, |claims| claims.byte_offset = (1 << 63) - 25),
-            (false, |claims| claims.byte_offset = (1 << 63) - 24),
+            (true, |claims| claims.byte_offset = HALF - 25),
+            (false, |claims| claims.byte_offset = HALF - 24),
             (false, |claims| claims.device = Device::new(DLDeviceType(0), 0)),
         ];
         for (number, (expected, change)) in rules.into_iter().enumerate() {
