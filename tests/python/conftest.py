@@ -23,7 +23,7 @@ TOOLS = (
     *("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl"),
     *("vulkan", "webgpu"),
     *("asan", "lsan", "tsan", "cargo-careful", "cargo-fuzz", "free-threaded"),
-    *("no_std", "msrv", "cargo-deny", "cargo-hack", "cargo-mutants", "minimal-versions"),
+    *("no_std", "msrv", "wasm32", "cargo-deny", "cargo-hack", "cargo-mutants", "minimal-versions"),
     *("public-api", "semver"),
 )
 MODULES = ("dlpack_example", "dlpack_testing")

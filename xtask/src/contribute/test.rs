@@ -11,7 +11,7 @@ use crate::contribute::{
     api, checks, demo, device_runtimes, examples, gpu_tests, matrix, mutants, no_python,
     oldest_rust, pictures, pyo3_range, python_tests, rules, rust_tests, vulkan_tests,
 };
-use crate::quality::{miri, publish, valgrind, wheels};
+use crate::quality::{miri, publish, valgrind, wasm, wheels};
 use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
@@ -117,8 +117,10 @@ const FULL: &[(&str, Body)] = &[
     ("valgrind", valgrind::deleters),
     ("instructions", instructions::step),
     ("no python, address sanitizer", no_python::sanitized),
+    ("wasm32 in node", wasm::step),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),
+    ("miri, 32-bit and big-endian", miri::other_targets),
     ("cargo-deny", checks::cargo_deny),
 ];
 

@@ -90,12 +90,51 @@ const ALL_TESTS: &[&str] = &["--lib", "--tests"];
 /// would leave the other processors idle.
 const LONGEST: &[&str] = &["import", "devices", "exchange", "faults"];
 
+/// A 32-bit target, and a big-endian one.
+const OTHER_TARGETS: [&str; 2] = ["i686-unknown-linux-gnu", "s390x-unknown-linux-gnu"];
+/// Test programs about layouts, element types, deleters, and what C reads of a tensor.
+const CORE: &[&str] = &[
+    "bounds",
+    "companion_data_type",
+    "companion_element",
+    "deleter",
+    "derive_element_types",
+    "derive_import",
+    "derive_offsets",
+    "derive_pointers",
+    "exchange_full",
+    "export",
+];
+
 /// Runs all tests under the older aliasing model (Stacked Borrows).
 pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
     Ok(all_tests(context, stage, STRICT)?)
+}
+
+/// Runs the core's tests as on a 32-bit machine and on a big-endian one.
+pub(crate) fn other_targets(context: &Context, stage: &mut Stage) -> Ending {
+    if let Err(reason) = install(stage) {
+        return missing("miri", reason);
+    }
+    let names: Vec<String> = CORE.iter().map(|name| format!("--test={name}")).collect();
+    let tests: Vec<&str> =
+        [LIBRARIES].into_iter().chain(names.iter().map(String::as_str)).collect();
+    for target in OTHER_TARGETS {
+        run_programs(
+            stage,
+            &|tests| {
+                let mut command = miri(context, STRICT, tests);
+                command.args(["--target", target]);
+                command
+            },
+            &tests,
+        )?;
+        stage.note(&format!("{target}: passed"));
+    }
+    Ok(())
 }
 
 /// The newer model, on all tests, and on some with several seeds.
@@ -111,15 +150,24 @@ pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
 /// Builds all tests, and runs a test program on each processor: Miri interprets a program on
 /// one, whatever threads the program starts.
 fn all_tests(context: &Context, stage: &mut Stage, flags: &str) -> Outcome {
+    run_programs(stage, &|tests| miri(context, flags, tests), ALL_TESTS)
+}
+
+/// The same for the programs that cargo builds for `tests`, with the command of each.
+fn run_programs(
+    stage: &mut Stage,
+    command: &dyn Fn(&[&str]) -> Command,
+    tests: &[&str],
+) -> Outcome {
     let before = stage.log_length()?;
-    stage.run(miri(context, flags, ALL_TESTS).arg("--no-run"))?;
+    stage.run(command(tests).arg("--no-run"))?;
     let programs = programs(&stage.logged_since(before));
     if programs.is_empty() {
         return Err("cargo built no test.".to_owned());
     }
     let jobs = programs.into_iter().map(|name| {
         let tests = if name == LIBRARIES { name.clone() } else { format!("--test={name}") };
-        Job { command: miri(context, flags, &[&tests]), name }
+        Job { command: command(&[&tests]), name }
     });
     stage.run_all(jobs.collect())
 }
@@ -204,7 +252,7 @@ pub(crate) fn install(stage: &mut Stage) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONCURRENT, LIBRARIES, LONGEST, programs};
+    use super::{CONCURRENT, CORE, LIBRARIES, LONGEST, programs};
 
     #[test]
     fn programs_are_named_once_and_the_longest_begin() {
@@ -220,9 +268,9 @@ mod tests {
 
     /// A program that was renamed must be renamed in the list.
     #[test]
-    fn the_longest_programs_exist() {
+    fn the_listed_programs_exist() {
         let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rust");
-        for name in LONGEST {
+        for name in LONGEST.iter().chain(CORE) {
             assert!(tests.join(format!("{name}.rs")).exists(), "{name}");
         }
     }
@@ -250,7 +298,7 @@ mod tests {
                     continue;
                 }
                 let source = std::fs::read_to_string(&path).expect("text");
-                let name = path.to_string_lossy();
+                let name = path.to_string_lossy().replace('\\', "/");
                 let starts = source.contains("thread::spawn(") || source.contains("scope.spawn(");
                 // Not for Miri: faults end processes, and what copies with two threads is
                 // larger than it can take.

@@ -12,6 +12,7 @@ pub(crate) mod publish;
 pub(crate) mod sanitize;
 mod trust;
 pub(crate) mod valgrind;
+pub(crate) mod wasm;
 pub(crate) mod wheels;
 
 use std::process::ExitCode;
