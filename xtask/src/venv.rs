@@ -337,10 +337,10 @@ fn name_of(checkout: &Checkout, files: &[&str], interpreter: &Interpreter) -> Ou
     Ok(format!("venv-{hash:016x}"))
 }
 
-const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+pub(crate) const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// FNV-1a: the same in every release of Rust, unlike the standard library's.
-fn fnv1a(basis: u64, bytes: &[u8]) -> u64 {
+pub(crate) fn fnv1a(basis: u64, bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(basis, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))

@@ -118,9 +118,9 @@ const FULL: &[(&str, Body)] = &[
     ("instructions", instructions::step),
     ("no python, address sanitizer", no_python::sanitized),
     ("wasm32 in node", wasm::step),
-    ("miri, stacked borrows", miri::stacked_borrows),
-    ("miri, tree borrows", miri::tree_borrows),
-    ("miri, 32-bit and big-endian", miri::other_targets),
+    ("miri, stacked borrows", miri::stacked_borrows_once),
+    ("miri, tree borrows", miri::tree_borrows_once),
+    ("miri, 32-bit and big-endian", miri::other_targets_once),
     ("cargo-deny", checks::cargo_deny),
 ];
 

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::contribute::rust_tests::SELECTION;
-use crate::contribute::test::Context;
+use crate::contribute::test::{Body, Context};
+use crate::quality::passed_before;
 use crate::report::{Ending, missing};
 use crate::run::{Job, Stage, answer_of, cargo_of};
 
@@ -92,19 +93,18 @@ const LONGEST: &[&str] = &["import", "devices", "exchange", "faults"];
 
 /// A 32-bit target, and a big-endian one.
 const OTHER_TARGETS: [&str; 2] = ["i686-unknown-linux-gnu", "s390x-unknown-linux-gnu"];
-/// Test programs about layouts, element types, deleters, and what C reads of a tensor.
+/// Test programs about element types, addresses, and what C reads of a tensor.
 const CORE: &[&str] = &[
-    "bounds",
-    "companion_data_type",
-    "companion_element",
-    "deleter",
+    "derive_data_type",
+    "derive_element",
     "derive_element_types",
-    "derive_import",
     "derive_offsets",
     "derive_pointers",
     "exchange_full",
     "export",
 ];
+/// Longer programs, for `cargo xtask sanitize`.
+const LONG: &[&str] = &["bounds", "deleter", "derive_import"];
 
 /// Runs all tests under the older aliasing model (Stacked Borrows).
 pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
@@ -114,12 +114,45 @@ pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
     Ok(all_tests(context, stage, STRICT)?)
 }
 
-/// Runs the core's tests as on a 32-bit machine and on a big-endian one.
-pub(crate) fn other_targets(context: &Context, stage: &mut Stage) -> Ending {
+/// [`stacked_borrows`], unless it passed before on this machine with the same sources.
+pub(crate) fn stacked_borrows_once(context: &Context, stage: &mut Stage) -> Ending {
+    once(context, stage, STRICT, stacked_borrows)
+}
+
+/// [`tree_borrows`], unless it passed before on this machine with the same sources.
+pub(crate) fn tree_borrows_once(context: &Context, stage: &mut Stage) -> Ending {
+    once(context, stage, &format!("{STRICT} {TREE} {SEEDS} {CONCURRENT:?}"), tree_borrows)
+}
+
+/// [`other_targets`], unless it passed before on this machine with the same sources.
+pub(crate) fn other_targets_once(context: &Context, stage: &mut Stage) -> Ending {
+    let flags = format!("{STRICT} {OTHER_TARGETS:?} {CORE:?}");
+    once(context, stage, &flags, other_targets)
+}
+
+fn once(context: &Context, stage: &mut Stage, flags: &str, body: Body) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    let names: Vec<String> = CORE.iter().map(|name| format!("--test={name}")).collect();
+    let flags = format!("miri {flags} {SELECTION:?}");
+    passed_before::unless(context, stage, (TOOLCHAIN, &flags), |stage| body(context, stage))
+}
+
+/// Runs the unit tests and the [`CORE`] as on a 32-bit machine and on a big-endian one.
+fn other_targets(context: &Context, stage: &mut Stage) -> Ending {
+    on_other_targets(context, stage, CORE)
+}
+
+/// The same with [`LONG`].
+pub(crate) fn other_targets_long(context: &Context, stage: &mut Stage) -> Ending {
+    on_other_targets(context, stage, &[LONG, CORE].concat())
+}
+
+fn on_other_targets(context: &Context, stage: &mut Stage, programs: &[&str]) -> Ending {
+    if let Err(reason) = install(stage) {
+        return missing("miri", reason);
+    }
+    let names: Vec<String> = programs.iter().map(|name| format!("--test={name}")).collect();
     let tests: Vec<&str> =
         [LIBRARIES].into_iter().chain(names.iter().map(String::as_str)).collect();
     for target in OTHER_TARGETS {
@@ -252,7 +285,7 @@ pub(crate) fn install(stage: &mut Stage) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONCURRENT, CORE, LIBRARIES, LONGEST, programs};
+    use super::{CONCURRENT, CORE, LIBRARIES, LONG, LONGEST, programs};
 
     #[test]
     fn programs_are_named_once_and_the_longest_begin() {
@@ -270,7 +303,7 @@ mod tests {
     #[test]
     fn the_listed_programs_exist() {
         let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rust");
-        for name in LONGEST.iter().chain(CORE) {
+        for name in [LONGEST, CORE, LONG].concat() {
             assert!(tests.join(format!("{name}.rs")).exists(), "{name}");
         }
     }
