@@ -18,6 +18,8 @@ CONSUMERS = (
     *("array_api_strict", "nanobind", "mpi4py", "dpnp"),
     *("dpctl", "pyopencl"),
 )
+# Libraries that take objects as arrays, or to other processes.
+LIBRARIES = ("matplotlib", "PIL", "pandas", "sklearn", "joblib", "distributed", "ray")
 # Names that only other steps of the full test suite use.
 TOOLS = (
     *("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl"),
@@ -52,7 +54,7 @@ def run_in_a_new_process(code):
 def pytest_configure():
     """Stops the run if the modules under test or the required consumers are not the
     expected ones."""
-    unknown = REQUIRED - set(CONSUMERS) - set(TOOLS)
+    unknown = REQUIRED - set(CONSUMERS) - set(LIBRARIES) - set(TOOLS)
     if unknown:
         raise pytest.UsageError(f"DLPACK_REQUIRE names unknown consumers: {unknown}")
     for name in MODULES:

@@ -49,6 +49,11 @@ impl Checkout {
         self.target().join("engines/venv")
     }
 
+    /// The link to the environment of libraries that take objects as arrays.
+    pub(crate) fn objects_venv(&self) -> PathBuf {
+        self.target().join("objects/venv")
+    }
+
     /// The link to the environment that builds wheels.
     pub(crate) fn maturin_venv(&self) -> PathBuf {
         self.target().join("wheels/venv")

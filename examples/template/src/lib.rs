@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use dlpack_traits::{DLPackExport, ImportedTensor, python};
+use dlpack_traits::DLPackExport;
+use dlpack_traits::python::PyTensor;
 use pyo3::prelude::*;
 
 /// A picture. `numpy.from_dlpack(image)` is an array over its memory.
@@ -34,14 +35,21 @@ impl Image {
 /// The mean of all elements of a tensor of bytes, from any library.
 #[pyfunction]
 #[pyo3(signature = (tensor, /))]
-fn mean(#[pyo3(from_py_with = python::from_dlpack)] tensor: ImportedTensor) -> PyResult<f64> {
-    let elements = tensor.elements::<u8>()?;
+fn mean(tensor: PyTensor<'_, u8>) -> f64 {
+    let elements = tensor.elements();
     let sum: f64 = elements.iter().map(f64::from).sum();
-    Ok(sum / elements.len() as f64)
+    sum / elements.len() as f64
 }
 
 #[pymodule]
-fn {{crate_name}}(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_function(wrap_pyfunction!(mean, m)?)?;
-    python::add_class::<Image>(m)
+mod {{crate_name}} {
+    #[pymodule_export]
+    use super::{Image, mean};
+    use dlpack_traits::python;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
+        python::class::<Image>().array_like().install(m.py())
+    }
 }

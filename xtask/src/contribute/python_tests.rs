@@ -4,9 +4,10 @@ use std::process::Command;
 
 use crate::checkout::Checkout;
 use crate::contribute::test::Context;
+use crate::interpreter::Interpreter;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
-use crate::venv::Environment;
+use crate::venv::{self, Environment};
 
 /// The Python tests against the modules in `target/python`.
 pub(crate) fn python_tests(context: &Context, stage: &mut Stage) -> Ending {
@@ -48,9 +49,27 @@ pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> C
         "-ra",
         "--color=no",
         "tests/python/standard",
+        "tests/python/test_array_like.py",
         "tests/python/test_interpreters.py",
         "tests/python/peers/peer_jax.py",
         "tests/python/peers/peer_tvm_ffi.py",
     ]);
     command
+}
+
+/// The tests of objects as arrays and in other processes, in an environment with pandas,
+/// scikit-learn, joblib, Dask and Ray.
+pub(crate) fn objects(context: &Context, stage: &mut Stage) -> Ending {
+    context.modules(stage)?;
+    let checkout = &context.checkout;
+    let libraries = venv::ensure_objects(checkout, Interpreter::find(checkout)?, stage)?;
+    let mut command = libraries.python(checkout);
+    command
+        // Other processes find the modules there too.
+        .env("PYTHONPATH", checkout.modules())
+        .env("DLPACK_PYTHON_MODULES", checkout.modules())
+        .env("DLPACK_REQUIRE", libraries.required_there())
+        .args(["-m", "pytest", "-ra", "--color=no"])
+        .args(["tests/python/test_array_like.py", "tests/python/test_pickle.py"]);
+    run(&mut command, stage)
 }

@@ -97,6 +97,7 @@ const FULL: &[(&str, Body)] = &[
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
     ("python tests, simulated gpus", gpu_tests::python_simulated),
+    ("objects in libraries", python_tests::objects),
     ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::ToString;
 use core::ffi::CStr;
 
-use pyo3::exceptions::{PyModuleNotFoundError, PyTypeError};
+use pyo3::exceptions::{PyException, PyModuleNotFoundError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{Borrowed, intern};
@@ -204,6 +204,7 @@ impl Method for Repr {
         // An object that cannot describe its tensor now can still be printed.
         let text = match described {
             Ok(text) => text,
+            Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
             Err(error) => {
                 let reason = error.value(py).to_string();
                 quietly::<()>(py, Err(error));

@@ -4,7 +4,7 @@ use alloc::format;
 use core::ffi::CStr;
 
 use pyo3::Borrowed;
-use pyo3::exceptions::PyAttributeError;
+use pyo3::exceptions::{PyAttributeError, PyException};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -38,6 +38,9 @@ impl Method for ArrayInterface {
             PyAttributeError::new_err(format!("there is no `__array_interface__`: {reason}"))
         };
         let exporter = exporter_of(object, class).map_err(|error| {
+            if !error.is_instance_of::<PyException>(py) {
+                return error;
+            }
             let missing = missing(&error.value(py));
             missing.set_cause(py, Some(error));
             missing

@@ -16,6 +16,15 @@ use crate::venv;
 /// What the project is called, and its module.
 const NAMES: [(&str, &str); 2] =
     [("{{project-name}}", "my-tensors"), ("{{crate_name}}", "my_tensors")];
+/// The feature of PyO3 that describes functions and classes in the binary.
+const STUBS: &str = "pyo3/experimental-inspect";
+/// Fails unless mypy rejects a name that the stub does not have.
+const REJECTED: &str = "
+import subprocess, sys
+code = 'import my_tensors; my_tensors.Image.gradient(1, 1).nothing; my_tensors.nothing'
+done = subprocess.run([sys.executable, '-m', 'mypy', '--strict', '-c', code], capture_output=True, text=True)
+assert done.stdout.count('attr-defined') == 2, done.stdout
+";
 /// What is about the template, and not for the project.
 const ABOUT: [&str; 2] = ["cargo-generate.toml", "TEMPLATE.md"];
 
@@ -41,40 +50,63 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     use_these_crates(checkout, &project)?;
 
     let maturin = venv::ensure_maturin(checkout, Interpreter::find(checkout)?, stage)?;
-    let wheels = project.join("dist");
-    let mut build = Command::new(maturin.programs().join("maturin"));
-    build
-        .current_dir(&project)
-        .env("CARGO_TERM_COLOR", "never")
-        .env_remove("CARGO_MANIFEST_DIR")
-        .args(["build", "--quiet", "--interpreter"])
-        .arg(&interpreter.executable)
-        .arg("--out")
-        .arg(&wheels)
-        .arg("--target-dir")
-        .arg(checkout.target().join("template/target"));
-    stage.run(&mut build)?;
-
+    let maturin = |stage: &mut Stage, command: &[&str], out: &Path| {
+        let mut maturin = Command::new(maturin.programs().join("maturin"));
+        maturin
+            .current_dir(&project)
+            .env("CARGO_TERM_COLOR", "never")
+            .env_remove("CARGO_MANIFEST_DIR")
+            .args(command)
+            .args(["--quiet", "--features", STUBS, "--interpreter"])
+            .arg(&interpreter.executable)
+            .arg("--out")
+            .arg(out)
+            .arg("--target-dir")
+            .arg(checkout.target().join("template/target"));
+        stage.run(&mut maturin)
+    };
     let place = project.join(".venv");
     stage.run(Command::new(&interpreter.executable).args(["-m", "venv"]).arg(&place))?;
     let python = venv::python_of(&place);
-    let mut pip = Command::new(&python);
-    pip.current_dir(checkout.root())
-        .args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"])
-        .args(["--disable-pip-version-check", "--requirement", "requirements/template.txt"])
-        .arg("--find-links")
-        .arg(&wheels)
-        .arg("my-tensors");
-    stage
-        .run(&mut pip)
-        .map_err(|_| "pip cannot install the new wheel, or what tests it.".to_owned())?;
-    for tool in [&["pytest", "-q", "tests"][..], &["mypy", "tests"]] {
-        stage.run(Command::new(&python).current_dir(&project).arg("-m").args(tool))?;
+    let install = |stage: &mut Stage, wheels: &Path, more: &[&str]| {
+        let mut pip = Command::new(&python);
+        pip.current_dir(checkout.root())
+            .args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"])
+            .args(["--disable-pip-version-check", "--find-links"])
+            .arg(wheels)
+            .args(more)
+            .arg(NAMES[0].1);
+        stage
+            .run(&mut pip)
+            .map_err(|_| "pip cannot install the new wheel, or what tests it.".to_owned())
+    };
+
+    // The stub that PyO3 describes, which the tool completes by what the class has at run time.
+    let [untyped, stubs, wheels] =
+        ["dist-without-stub", "stubs", "dist"].map(|folder| project.join(folder));
+    maturin(stage, &["build"], &untyped)?;
+    maturin(stage, &["generate-stubs"], &stubs)?;
+    install(stage, &untyped, &["--requirement", "requirements/template.txt"])?;
+    let mut complete = Command::new(&python);
+    complete
+        .current_dir(&project)
+        .arg(checkout.root().join("tools/doctor/python/dlpack_doctor/stubs.py"))
+        .arg(NAMES[1].1)
+        .arg(stubs.join(NAMES[1].1).join("__init__.pyi"))
+        .args(["--out", &format!("{}.pyi", NAMES[1].1)]);
+    stage.run(&mut complete)?;
+    maturin(stage, &["build"], &wheels)?;
+    install(stage, &wheels, &["--force-reinstall", "--no-deps"])?;
+
+    let interpreter = python.to_string_lossy();
+    for tool in [&["pytest", "-q"][..], &["mypy"], &["pyright", "--pythonpath", &interpreter]] {
+        stage.run(Command::new(&python).current_dir(&project).arg("-m").args(tool).arg("tests"))?;
     }
+    stage.run(Command::new(&python).current_dir(&project).args(["-c", REJECTED]))?;
     // This environment has mypy.
     let stubs = checkout.root().join("examples/functions/stubs/check.py");
     stage.run(Command::new(&python).arg(stubs))?;
-    stage.note("a project of the template: its wheel installs, pytest and mypy accept it");
+    stage.note("a project of the template: its wheel installs, pytest, mypy and pyright accept it and its stub");
     Ok(())
 }
 

@@ -1,0 +1,191 @@
+"""Completes generated type stubs by the methods that dlpack-traits adds at run time.
+
+``maturin generate-stubs`` writes what PyO3 describes in the binary: functions, and the methods
+of ``#[pymethods]``. It does not see ``__dlpack__`` and other methods that ``python::add_class``
+adds to a class, so type checkers reject ``np.from_dlpack(image)``. This module imports the
+built module, and adds to the stub of each class the methods that the class has at run time:
+
+    python -m dlpack_doctor.stubs my_module stubs/my_module.pyi
+
+The result is printed, or written to ``--out FILE``. A stub that is complete is not changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+DLPACK = """\
+def __dlpack__(
+    self,
+    *,
+    stream: int | None = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any: ...
+"""
+FROM_DLPACK = """\
+@classmethod
+def from_dlpack(
+    cls,
+    x: _SupportsDLPack,
+    /,
+    *,
+    device: tuple[int, int] | str | None = None,
+    copy: bool | None = None,
+) -> {class_name}: ...
+"""
+PROPERTY = """\
+@property
+def {name}(self) -> {type}: ...
+"""
+
+# The methods that dlpack-traits adds, in the order of the stub. A result that is `Any` is one
+# that the stubs of NumPy declare as `Any` too: with `object`, type checkers reject
+# `np.from_dlpack(x)`.
+METHODS = {
+    "__dlpack__": DLPACK,
+    "__dlpack_device__": "def __dlpack_device__(self) -> tuple[int, int]: ...\n",
+    "from_dlpack": FROM_DLPACK,
+    "__array__": "def __array__(self, dtype: Any = None, *, copy: bool | None = None)"
+    " -> NDArray[Any]: ...\n",
+    "__buffer__": "def __buffer__(self, flags: int, /) -> memoryview: ...\n",
+    "__len__": "def __len__(self) -> int: ...\n",
+    "__iter__": "def __iter__(self) -> Iterator[Any]: ...\n",
+    "__getitem__": "def __getitem__(self, key: Any, /) -> Any: ...\n",
+    "shape": PROPERTY.format(name="shape", type="tuple[int, ...]"),
+    "ndim": PROPERTY.format(name="ndim", type="int"),
+    "size": PROPERTY.format(name="size", type="int"),
+    "dtype": PROPERTY.format(name="dtype", type="Any"),
+    "device": PROPERTY.format(name="device", type="str"),
+    "__array_interface__": PROPERTY.format(name="__array_interface__", type="dict[str, Any]"),
+}
+IMPORTS = {
+    "Any": "from typing import Any",
+    "Protocol": "from typing import Protocol",
+    "Iterator": "from collections.abc import Iterator",
+    "NDArray": "from numpy.typing import NDArray",
+}
+SUPPORTS_DLPACK = """\
+class _SupportsDLPack(Protocol):
+    def __dlpack__(self, *, stream: Any = ..., max_version: Any = ...) -> Any: ...
+    def __dlpack_device__(self) -> Any: ...
+"""
+
+
+def complete(stub: str, module: ModuleType) -> str:
+    """Returns the stub with the methods that the classes of the module have at run time."""
+    tree = ast.parse(stub)
+    lines = stub.splitlines()
+    missing = {node: additions(node, module) for node in tree.body if isinstance(node, ast.ClassDef)}
+    # From the last to the first, so that the line numbers before stay valid.
+    for node, methods in reversed(missing.items()):
+        text = "".join(methods)
+        # The methods are one level deeper than the class, whose body PyO3 indents by 4.
+        lines[node.end_lineno : node.end_lineno] = [
+            " " * 4 + line if line else line for line in text.splitlines()
+        ]
+    if is_complete(tree, module):
+        lines = without_getattr(lines, tree, missing)
+    text = "\n".join(lines) + "\n"
+    if not any(missing.values()):
+        return text
+    return prelude(tree, "".join("".join(methods) for methods in missing.values())) + text
+
+
+def additions(node: ast.ClassDef, module: ModuleType) -> list[str]:
+    """The methods that a class has at run time, and its stub has not."""
+    class_ = getattr(module, node.name, None)
+    if not isinstance(class_, type) or "__dlpack__" not in vars(class_):
+        return []
+    present = set(names_in(node.body))
+    has = set(vars(class_))
+    # Before Python 3.12 an array-like class has the buffer protocol and no `__buffer__`.
+    if "__array_interface__" in has:
+        has.add("__buffer__")
+    return [
+        text.replace("{class_name}", node.name)
+        for name, text in METHODS.items()
+        if name in has and name not in present
+    ]
+
+
+def names_in(body: list[ast.stmt]) -> list[str]:
+    """The names that statements define."""
+    names = []
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.append(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.append(node.target.id)
+        elif isinstance(node, ast.Assign):
+            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names += [alias.asname or alias.name for alias in node.names]
+    return names
+
+
+def is_complete(tree: ast.Module, module: ModuleType) -> bool:
+    """Whether the stub has every public name of the module."""
+    public = {name for name in vars(module) if not name.startswith("_")}
+    # A package that maturin generates contains the binary as a module of its own name.
+    public.discard(module.__name__.rpartition(".")[2])
+    return public <= set(names_in(tree.body))
+
+
+def without_getattr(
+    lines: list[str], tree: ast.Module, missing: dict[ast.ClassDef, list[str]]
+) -> list[str]:
+    """Removes the function ``__getattr__``, by which PyO3 says that a stub may be incomplete."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "__getattr__":
+            before = [other for other in missing if other.lineno < node.lineno]
+            added = sum("".join(missing[other]).count("\n") for other in before)
+            first = node.lineno - 1 + added
+            last = (node.end_lineno or node.lineno) + added
+            lines = lines[:first] + lines[last:]
+            while lines and not lines[-1]:
+                lines.pop()
+    return lines
+
+
+def prelude(tree: ast.Module, added: str) -> str:
+    """The imports and the protocol that the added methods name, and the stub does not."""
+    present = set(names_in(tree.body))
+    protocol = ""
+    if "_SupportsDLPack" in added and "_SupportsDLPack" not in present:
+        protocol = SUPPORTS_DLPACK + "\n"
+    imports = [
+        line
+        for name, line in IMPORTS.items()
+        if name in (added + protocol) and name not in present
+    ]
+    return "".join(f"{line}\n" for line in sorted(imports)) + protocol
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="dlpack_doctor.stubs",
+        description="Adds the methods of dlpack-traits to a generated type stub.",
+    )
+    parser.add_argument("module", help="the name of the built module, which is imported")
+    parser.add_argument("stub", type=Path, help="the stub that `maturin generate-stubs` wrote")
+    parser.add_argument("--out", type=Path, help="write the result here, and do not print it")
+    options = parser.parse_args(arguments)
+    module = importlib.import_module(options.module)
+    text = complete(options.stub.read_text(encoding="utf-8"), module)
+    if options.out is None:
+        sys.stdout.write(text)
+    else:
+        options.out.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

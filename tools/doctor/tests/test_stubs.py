@@ -1,0 +1,106 @@
+"""Generated stubs, completed by the methods that classes have at run time."""
+
+import ast
+import types
+
+import pytest
+from dlpack_doctor import stubs
+
+STUB = '''\
+from _typeshed import Incomplete
+from typing import final
+
+@final
+class Image:
+    """
+    A picture.
+    """
+    @property
+    def shape(self, /) -> tuple[int, int, int]: ...
+
+class Other: ...
+
+def mean(tensor: Incomplete, /) -> float: ...
+
+def __getattr__(name: str) -> Incomplete: ...
+'''
+
+
+def module(**members):
+    """A module with a class of tensors, one that is none, and a function."""
+
+    class Image:
+        shape = property()
+
+        def __dlpack__(self): ...
+
+        def __dlpack_device__(self): ...
+
+    for name, value in members.items():
+        setattr(Image, name, value)
+    made = types.ModuleType("camera")
+    made.Image, made.Other, made.mean = Image, type("Other", (), {}), len
+    return made
+
+
+def names_of(text, class_):
+    (node,) = (node for node in ast.parse(text).body if getattr(node, "name", "") == class_)
+    return stubs.names_in(node.body)
+
+
+def test_methods_are_added():
+    text = stubs.complete(STUB, module())
+    assert names_of(text, "Image") == ["shape", "__dlpack__", "__dlpack_device__"]
+    assert names_of(text, "Other") == []
+    assert text.startswith("from typing import Any\n")
+    assert "SupportsDLPack" not in text
+
+
+def test_a_complete_stub_is_not_changed():
+    once = stubs.complete(STUB, module())
+    assert stubs.complete(once, module()) == once
+
+
+def test_methods_of_the_stub_are_kept():
+    """The author of the class knows more: three dimensions."""
+    text = stubs.complete(STUB, module(__array_interface__=property(), ndim=property()))
+    assert text.count("def shape") == 1
+    assert "tuple[int, int, int]" in text
+    assert "def ndim(self) -> int" in text
+    # An array-like class has the buffer protocol on every Python.
+    assert "def __buffer__(self, flags: int, /) -> memoryview" in text
+
+
+def test_importable_classes_name_themselves():
+    text = stubs.complete(STUB, module(from_dlpack=classmethod(len)))
+    assert ") -> Image: ..." in text
+    assert names_of(text, "_SupportsDLPack") == ["__dlpack__", "__dlpack_device__"]
+    assert "from typing import Protocol\n" in text
+
+
+@pytest.mark.parametrize("extra", [None, "another"])
+def test_a_stub_without_a_name_stays_incomplete(extra):
+    """`__getattr__` says that the module has more names than the stub."""
+    made = module()
+    if extra:
+        made.another = 1
+    assert ("def __getattr__" in stubs.complete(STUB, made)) == bool(extra)
+
+
+def test_the_result_is_python():
+    made = module(**{name: property() for name in stubs.METHODS})
+    text = stubs.complete(STUB, made)
+    assert set(names_of(text, "Image")) == set(stubs.METHODS)
+    ast.parse(text)
+    assert stubs.complete(text, made) == text
+
+
+def test_the_command_line(tmp_path, capsys, monkeypatch):
+    stub = tmp_path / "camera.pyi"
+    stub.write_text(STUB)
+    monkeypatch.setitem(__import__("sys").modules, "camera", module())
+    assert stubs.main(["camera", str(stub)]) == 0
+    printed = capsys.readouterr().out
+    assert "def __dlpack__" in printed
+    assert stubs.main(["camera", str(stub), "--out", str(stub)]) == 0
+    assert stub.read_text() == printed
