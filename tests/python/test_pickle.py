@@ -121,7 +121,7 @@ def test_pickles_leave_nothing_behind():
     check_leaks(body)
 
 
-def test_subclasses_say_how_they_are_pickled():
+def test_subclasses_are_not_pickled_as_their_base():
     class Subclass(Sample):
         pass
 
@@ -138,12 +138,12 @@ def test_subclasses_say_how_they_are_pickled():
         sample().__reduce_ex__(5, 5)
 
 
-def test_a_class_keeps_its_own_way():
+def test_reduce_of_the_class_is_kept():
     own = OwnReduce.from_dlpack(numpy.zeros(1, "float32"))
     assert own.__reduce_ex__(5) == "its own way for [1]"
 
 
-def test_without_the_option_pickle_is_refused():
+def test_without_the_option_pickle_raises():
     with pytest.raises(TypeError, match="cannot pickle"):
         pickle.dumps(Frozen([1.0]))
 

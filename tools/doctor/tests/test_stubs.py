@@ -62,7 +62,7 @@ def test_a_complete_stub_is_not_changed():
 
 
 def test_methods_of_the_stub_are_kept():
-    """The author of the class knows more: three dimensions."""
+    """Their types are more precise: three dimensions."""
     text = stubs.complete(STUB, module(__array_interface__=property(), ndim=property()))
     assert text.count("def shape") == 1
     assert "tuple[int, int, int]" in text
@@ -80,7 +80,7 @@ def test_importable_classes_name_themselves():
 
 @pytest.mark.parametrize("extra", [None, "another"])
 def test_a_stub_without_a_name_stays_incomplete(extra):
-    """`__getattr__` says that the module has more names than the stub."""
+    """`__getattr__` marks a stub that lacks names of the module."""
     made = module()
     if extra:
         made.another = 1

@@ -141,7 +141,7 @@ def is_complete(tree: ast.Module, module: ModuleType) -> bool:
 def without_getattr(
     lines: list[str], tree: ast.Module, missing: dict[ast.ClassDef, list[str]]
 ) -> list[str]:
-    """Removes the function ``__getattr__``, by which PyO3 says that a stub may be incomplete."""
+    """Removes the function ``__getattr__``, by which PyO3 marks a stub as incomplete."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == "__getattr__":
             before = [other for other in missing if other.lineno < node.lineno]
