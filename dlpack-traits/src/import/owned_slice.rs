@@ -40,7 +40,9 @@ impl ImportedTensor {
     /// value ([`exclusive`](Self::exclusive)), or it is a copy of this crate
     /// ([`to_own_copy`](Self::to_own_copy), `copy(true)` of an import from Python).
     ///
-    /// For memory of another library, which its producer may write, make a copy:
+    /// For memory of another library, which its producer may write, make a copy (that of a
+    /// column-major tensor is column-major, and rejected; [`Elements::to_vec`] copies any layout
+    /// in row-major order):
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Error, ImportedTensor, OwnedTensor};
@@ -54,6 +56,8 @@ impl ImportedTensor {
     /// ```
     ///
     /// or guarantee that no one writes it: [`assume_owned_slice`](Self::assume_owned_slice).
+    ///
+    /// [`Elements::to_vec`]: super::Elements::to_vec
     ///
     /// # Errors
     ///

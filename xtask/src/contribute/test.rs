@@ -112,6 +112,7 @@ const FULL: &[(&str, Body)] = &[
     ("example: wrapped", examples::wrapped),
     ("example: ranks", examples::ranks),
     ("example: coming-from", examples::coming_from),
+    ("example: crates", examples::crates),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
     ("mutants", mutants::step),

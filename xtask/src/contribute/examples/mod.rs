@@ -1,12 +1,14 @@
 //! `cargo xtask example NAME`: the examples, each by one command.
 
 mod coming_from;
+mod crates;
 mod python;
 mod template;
 
 use std::process::{Command, Stdio};
 
 pub(crate) use coming_from::coming_from;
+pub(crate) use crates::crates;
 use python::{Place, PythonExample};
 pub(crate) use template::step as template;
 

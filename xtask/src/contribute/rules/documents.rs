@@ -7,11 +7,15 @@ use super::read;
 use crate::Outcome;
 
 /// Paths, or beginnings of paths, into the standard library and other projects.
-const OUTSIDE: [&str; 7] = [
+const OUTSIDE: [&str; 10] = [
     "Box",
     "isize",
     "serde",
     "sycl",
+    // Of bytes and polars, in docs/types-of-other-crates.md.
+    "bytes",
+    "Bytes::from_owner",
+    "Buffer::from_owner",
     // Of dlpark and image, in docs/coming-from.md.
     "image",
     "Managed::from_raw",

@@ -1,0 +1,14 @@
+//! Tensor types of other crates: one file per crate, with a test that compares the addresses
+//! in both directions. `docs/types-of-other-crates.md` has a row for each.
+
+#![deny(unsafe_code)]
+
+pub mod arrow;
+pub mod burn;
+pub mod candle;
+pub mod faer;
+pub mod frames;
+pub mod image;
+pub mod nalgebra;
+pub mod polars;
+pub mod safetensors;
