@@ -346,3 +346,124 @@ fn element_type_may_have_several_parameters() {
     let object = Object { data: Arc::new([Lanes([1.0, 2.0])]), shape: [1] };
     assert_eq!(object.to_dlpack().unwrap().dtype(), DataType::F32.with_lanes(2));
 }
+
+/// A panic in the code of a clone passes through, drops the clone, and leaves the object as it
+/// was.
+#[test]
+fn panicking_clone_is_dropped_once() {
+    static CLONES: AtomicUsize = AtomicUsize::new(0);
+    struct Fragile {
+        bytes: Arc<[u8]>,
+        is_clone: bool,
+    }
+    impl Clone for Fragile {
+        fn clone(&self) -> Self {
+            CLONES.fetch_add(1, Ordering::Relaxed);
+            Self { bytes: Arc::clone(&self.bytes), is_clone: true }
+        }
+    }
+    impl AsRef<[u8]> for Fragile {
+        fn as_ref(&self) -> &[u8] {
+            assert!(!self.is_clone, "a clone lends nothing");
+            &self.bytes
+        }
+    }
+    impl Drop for Fragile {
+        fn drop(&mut self) {
+            CLONES.fetch_sub(usize::from(self.is_clone), Ordering::Relaxed);
+        }
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors, shape(2))]
+    struct Object {
+        #[dlpack(data, slice = u8, shared)]
+        owner: Fragile,
+    }
+    let object = Object { owner: Fragile { bytes: Arc::new([1, 2]), is_clone: false } };
+    let shared = core::panic::AssertUnwindSafe(|| object.to_dlpack().is_ok());
+    assert!(std::panic::catch_unwind(shared).is_err());
+    assert_eq!(CLONES.load(Ordering::Relaxed), 0);
+    assert_eq!(Arc::strong_count(&object.owner.bytes), 1);
+    assert_eq!(object.tensor().unwrap().shape(), [2]);
+}
+
+/// An owner that exports itself while an export borrows its slice, and one that is not `Sync`.
+#[test]
+fn owner_may_export_itself_while_it_lends() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors, shape(self.owner.bytes.len()))]
+    struct Object {
+        #[dlpack(data, slice = u8, shared)]
+        owner: Recursive,
+    }
+    #[derive(Clone)]
+    struct Recursive {
+        bytes: Arc<[u8]>,
+        depth: Cell<usize>,
+        inner: Cell<usize>,
+    }
+    impl AsRef<[u8]> for Recursive {
+        fn as_ref(&self) -> &[u8] {
+            if let Some(depth) = self.depth.get().checked_sub(1) {
+                self.depth.set(depth);
+                let inner = Object { owner: self.clone() }.to_dlpack().unwrap();
+                self.inner.set(inner.data_ptr().addr());
+            }
+            &self.bytes
+        }
+    }
+    let bytes = Arc::<[u8]>::from([1, 2, 3]);
+    let owner = Recursive { bytes: Arc::clone(&bytes), depth: Cell::new(2), inner: Cell::new(0) };
+    let object = Object { owner };
+    let tensor = object.to_dlpack().unwrap();
+    assert_eq!(
+        (object.owner.inner.get(), tensor.data_ptr()),
+        (bytes.as_ptr().addr(), bytes.as_ptr())
+    );
+    drop(object);
+    let tensor = std::thread::spawn(move || tensor.import().unwrap()).join().unwrap();
+    assert_eq!(tensor.frozen().unwrap().as_slice::<u8>().unwrap(), [1, 2, 3]);
+    drop(tensor);
+    assert_eq!(Arc::strong_count(&bytes), 1);
+}
+
+/// Fields are dropped in the order of the struct, after the last use of the slice.
+#[test]
+fn owner_is_dropped_with_the_other_fields_in_their_order() {
+    static ORDER: AtomicUsize = AtomicUsize::new(0);
+    struct Buffer(Vec<u8>);
+    impl AsRef<[u8]> for Buffer {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    impl Drop for Buffer {
+        fn drop(&mut self) {
+            assert_eq!(
+                (self.0.as_slice(), ORDER.fetch_add(1, Ordering::Relaxed)),
+                (&[1, 2][..], 0)
+            );
+        }
+    }
+    struct Pool;
+    impl Drop for Pool {
+        fn drop(&mut self) {
+            assert_eq!(ORDER.fetch_add(1, Ordering::Relaxed), 1);
+        }
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors, shape(2))]
+    struct Object {
+        #[dlpack(data, slice = u8)]
+        buffer: Buffer,
+        #[dlpack(skip)]
+        _pool: Pool,
+    }
+    let object = Object { buffer: Buffer(vec![1, 2]), _pool: Pool };
+    let tensor = object.into_dlpack().unwrap().import().unwrap();
+    assert_eq!(ORDER.load(Ordering::Relaxed), 0);
+    let slice = tensor.into_owned_slice::<u8>().unwrap();
+    assert_eq!(*slice, [1, 2]);
+    drop(slice);
+    assert_eq!(ORDER.load(Ordering::Relaxed), 2);
+}
