@@ -10,5 +10,7 @@ pub mod faer;
 pub mod frames;
 pub mod image;
 pub mod nalgebra;
+#[cfg(feature = "ort")]
+pub mod ort;
 pub mod polars;
 pub mod safetensors;
