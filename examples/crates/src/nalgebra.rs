@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use dlpack_traits::{DLPackExport, Error, ImportedTensor, OwnedSlice};
-use nalgebra::{DMatrix, DMatrixView, Dyn};
+use nalgebra::{DMatrix, DMatrixView};
 
 /// A matrix as a column-major tensor.
 #[derive(DLPackExport)]
@@ -30,11 +30,14 @@ impl TryFrom<ImportedTensor> for Rows {
 }
 
 impl Rows {
-    /// A view with which nalgebra computes. An owned `DMatrix` of it is a copy:
-    /// `rows.view().into_owned()`.
-    pub fn view(&self) -> DMatrixView<'_, f64, Dyn, Dyn> {
+    /// The transposed matrix, zero-copy: the rows are its columns. `tr_mul` multiplies by the
+    /// matrix itself, and `rows.transposed().transpose()` is an owned copy of it.
+    ///
+    /// A view of the matrix itself has strides, and the iterators of nalgebra 0.35 over such
+    /// a view compute a pointer beyond the memory.
+    pub fn transposed(&self) -> DMatrixView<'_, f64> {
         let [rows, columns] = self.shape;
-        DMatrixView::from_slice_with_strides(&self.elements, rows, columns, columns, 1)
+        DMatrixView::from_slice(&self.elements, columns, rows)
     }
 }
 
@@ -55,12 +58,10 @@ mod tests {
         let tensor = array.into_dlpack().unwrap().import().unwrap();
         let address = tensor.data_ptr();
         let rows = Rows::try_from(tensor).unwrap();
-        assert_eq!(rows.view().as_ptr(), address.cast());
-        assert_eq!(rows.view()[(1, 0)], 4.0);
-        assert_eq!(
-            rows.view().into_owned() * DMatrix::from_element(3, 1, 1.0),
-            DMatrix::from_column_slice(2, 1, &[6.0, 15.0])
-        );
+        assert_eq!(rows.transposed().as_ptr(), address.cast());
+        assert_eq!(rows.transposed()[(0, 1)], 4.0);
+        let sums = rows.transposed().tr_mul(&DMatrix::from_element(3, 1, 1.0));
+        assert_eq!(sums, DMatrix::from_column_slice(2, 1, &[6.0, 15.0]));
     }
 
     /// A column-major tensor is not a slice in row-major order: nalgebra copies it.
