@@ -5,7 +5,12 @@ use core::arch::asm;
 pub(super) use copy as copy_from_shared;
 pub(super) use copy as copy_from_read_only;
 pub(super) use copy as copy_to_shared;
+pub(super) use copy as copy_ahead_from_shared;
+pub(super) use copy as copy_ahead_from_read_only;
 pub(super) use load as load_read_only;
+
+/// The most bytes that [`load`] and [`store`] copy.
+pub(super) const WIDEST: usize = 8;
 
 /// Copies `len` bytes, reading and writing each of them once. It uses pairs of general
 /// registers, which targets without floating point have too.

@@ -90,6 +90,32 @@ pub(crate) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usiz
     unsafe { routine::copy_from_read_only(from, to, len) }
 }
 
+/// Like [`copy_from_shared`], for a block of memory that is read block by block and is not
+/// cached: the next block is prefetched.
+///
+/// # Safety
+///
+/// 1. to 3. are those of [`copy_from_shared`].
+#[inline]
+pub(crate) unsafe fn copy_ahead_from_shared(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
+    // caller's 1 to 3.
+    unsafe { routine::copy_ahead_from_shared(from, to, len) }
+}
+
+/// Like [`copy_ahead_from_shared`], for memory that may be mapped read-only, or whose pointer
+/// was made from a `&[T]`.
+///
+/// # Safety
+///
+/// 1. to 3. are those of [`copy_from_read_only`].
+#[inline]
+pub(crate) unsafe fn copy_ahead_from_read_only(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
+    // caller's 1 to 3.
+    unsafe { routine::copy_ahead_from_read_only(from, to, len) }
+}
+
 /// Copies `len` bytes of private memory to shared memory.
 ///
 /// # Safety
@@ -188,24 +214,37 @@ pub(crate) unsafe fn store<T: Copy>(to: *mut u8, value: T) {
 }
 
 /// Calls a function with the start and the length of each part of a value that one
-/// instruction copies: first parts of 8 bytes, then of 4, 2 and 1.
+/// instruction copies: first parts of 16 bytes, if there are registers for them, then of 8,
+/// 4, 2 and 1.
 ///
 /// This is not a loop: the compiler does not unroll a loop around assembly, so the value
 /// would stay in memory. `len` is a constant after inlining, and the compiler removes the
 /// calls that do not apply.
 #[inline(always)]
 fn in_parts(len: usize, mut part: impl FnMut(usize, usize)) {
-    if len >= 8 {
-        part(0, 8);
-    }
-    if len >= 16 {
-        part(8, 8);
-    }
-    if len >= 24 {
-        part(16, 8);
-    }
-    if len >= 32 {
-        part(24, 8);
+    if routine::WIDEST >= 16 {
+        if len >= 16 {
+            part(0, 16);
+        }
+        if len >= 32 {
+            part(16, 16);
+        }
+        if len & 8 != 0 {
+            part(len & !15, 8);
+        }
+    } else {
+        if len >= 8 {
+            part(0, 8);
+        }
+        if len >= 16 {
+            part(8, 8);
+        }
+        if len >= 24 {
+            part(16, 8);
+        }
+        if len >= 32 {
+            part(24, 8);
+        }
     }
     if len & 4 != 0 {
         part(len & !7, 4);

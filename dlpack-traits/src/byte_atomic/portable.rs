@@ -7,8 +7,13 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 #[allow(unused_imports, reason = "tests take this file for its copies alone")]
 pub(super) use {
-    copy_from_read_only as load_read_only, copy_from_shared as load, copy_to_shared as store,
+    copy_from_read_only as copy_ahead_from_read_only, copy_from_read_only as load_read_only,
+    copy_from_shared as copy_ahead_from_shared, copy_from_shared as load, copy_to_shared as store,
 };
+
+/// The most bytes that [`load`] and [`store`] copy, as on x86-64.
+#[allow(dead_code, reason = "tests take this file for its copies alone")]
+pub(super) const WIDEST: usize = 16;
 
 /// # Safety
 ///

@@ -1,11 +1,17 @@
 //! Byte-wise atomic copies for x86-64.
 
 use core::arch::asm;
+use core::arch::x86_64::__m128i;
 
 pub(super) use copy as copy_from_shared;
 pub(super) use copy as copy_from_read_only;
 pub(super) use copy as copy_to_shared;
+pub(super) use copy_ahead as copy_ahead_from_shared;
+pub(super) use copy_ahead as copy_ahead_from_read_only;
 pub(super) use load as load_read_only;
+
+/// The most bytes that [`load`] and [`store`] copy.
+pub(super) const WIDEST: usize = 16;
 
 /// Copies `len` bytes, reading and writing each of them once.
 ///
@@ -105,7 +111,64 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Reads 1, 2, 4 or 8 bytes by one instruction.
+/// The distance at which [`copy_ahead`] prefetches, in bytes.
+const AHEAD: usize = 4096;
+
+/// Copies a block of contiguous memory that is read block by block and is not cached, and
+/// prefetches the next block.
+///
+/// Without the prefetch the memory is idle while a function reads the block: the maximum of
+/// 16 million `u8` takes as long as the copies (0.62 ms) and the function in the first-level
+/// cache (0.31 ms) together, where a slice takes 0.66 ms. With it, blocks of 4 KiB take 0.65
+/// ms, and blocks of 8 KiB 0.77, because fewer lines can be in flight. Cached memory is read
+/// faster by `rep movsb`, which copies 32 bytes at a time.
+///
+/// # Safety
+///
+/// Those of [`super::copy_from_shared`] or [`super::copy_from_read_only`].
+pub(super) unsafe fn copy_ahead(from: *const u8, to: *mut u8, len: usize) {
+    // A larger copy is not a block, and is limited by the memory.
+    let lines = if (1024..=8192).contains(&len) { len & !63 } else { 0 };
+    if lines != 0 {
+        // SAFETY: the block reads `lines` bytes at `from`, which are at most `len`, writes
+        // them to `to`, and accesses no other memory; both ranges are valid by the caller's
+        // obligations. A prefetch is a hint, which does not fault and has no effect on the
+        // program. The effect of the block on memory is that of `portable`: see the module.
+        unsafe {
+            asm!(
+                "2:",
+                "prefetcht0 byte ptr [{from} + {ahead}]",
+                "movups {a}, xmmword ptr [{from}]",
+                "movups {b}, xmmword ptr [{from} + 16]",
+                "movups {c}, xmmword ptr [{from} + 32]",
+                "movups {d}, xmmword ptr [{from} + 48]",
+                "add {from}, 64",
+                "movups xmmword ptr [{to}], {a}",
+                "movups xmmword ptr [{to} + 16], {b}",
+                "movups xmmword ptr [{to} + 32], {c}",
+                "movups xmmword ptr [{to} + 48], {d}",
+                "add {to}, 64",
+                "sub {lines}, 64",
+                "jnz 2b",
+                ahead = const AHEAD,
+                lines = inout(reg) lines => _,
+                from = inout(reg) from => _,
+                to = inout(reg) to => _,
+                a = out(xmm_reg) _,
+                b = out(xmm_reg) _,
+                c = out(xmm_reg) _,
+                d = out(xmm_reg) _,
+                options(nostack),
+            );
+        }
+    }
+    // Both addresses are inside of the ranges, or at their ends.
+    let (from, to) = (from.wrapping_add(lines), to.wrapping_add(lines));
+    // SAFETY: the caller's obligations, for the rest of the bytes.
+    unsafe { copy(from, to, len.wrapping_sub(lines)) };
+}
+
+/// Reads 1, 2, 4, 8 or 16 bytes by one instruction.
 ///
 /// # Safety
 ///
@@ -114,7 +177,7 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 #[inline(always)]
 pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
     macro_rules! load {
-        ($register:ty, $instruction:literal) => {{
+        ($register:ty, $class:ident, $instruction:literal) => {{
             let value: $register;
             // SAFETY: the block reads `len` bytes at `from`, which are valid by 1, and
             // accesses no other memory. Its effect on memory is that of `portable`.
@@ -122,7 +185,7 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
                 asm!(
                     $instruction,
                     from = in(reg) from,
-                    value = lateout(reg) value,
+                    value = lateout($class) value,
                     options(nostack, preserves_flags, readonly),
                 );
             }
@@ -131,29 +194,35 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
     }
     match len {
         1 => {
-            let value = load!(u32, "movzx {value:e}, byte ptr [{from}]").to_ne_bytes()[0];
+            let value = load!(u32, reg, "movzx {value:e}, byte ptr [{from}]").to_ne_bytes()[0];
             // SAFETY: by 3 `len` bytes may be written.
             unsafe { to.write(value) };
         }
         2 => {
-            let [low, high, ..] = load!(u32, "movzx {value:e}, word ptr [{from}]").to_ne_bytes();
+            let [low, high, ..] =
+                load!(u32, reg, "movzx {value:e}, word ptr [{from}]").to_ne_bytes();
             // SAFETY: as above; an array of bytes needs no alignment.
             unsafe { to.cast::<[u8; 2]>().write([low, high]) };
         }
         4 => {
-            let value = load!(u32, "mov {value:e}, dword ptr [{from}]").to_ne_bytes();
+            let value = load!(u32, reg, "mov {value:e}, dword ptr [{from}]").to_ne_bytes();
             // SAFETY: as above.
             unsafe { to.cast::<[u8; 4]>().write(value) };
         }
+        16 => {
+            let value = load!(__m128i, xmm_reg, "movups {value}, xmmword ptr [{from}]");
+            // SAFETY: as above; the write does not require an alignment.
+            unsafe { to.cast::<__m128i>().write_unaligned(value) };
+        }
         _ => {
-            let value = load!(u64, "mov {value}, qword ptr [{from}]").to_ne_bytes();
+            let value = load!(u64, reg, "mov {value}, qword ptr [{from}]").to_ne_bytes();
             // SAFETY: as above.
             unsafe { to.cast::<[u8; 8]>().write(value) };
         }
     }
 }
 
-/// Writes 1, 2, 4 or 8 bytes by one instruction.
+/// Writes 1, 2, 4, 8 or 16 bytes by one instruction.
 ///
 /// # Safety
 ///
@@ -161,10 +230,9 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
 #[inline(always)]
 pub(super) unsafe fn store(from: *const u8, to: *mut u8, len: usize) {
     macro_rules! store {
-        ($bytes:ty, $int:ty, $class:ident, $instruction:literal) => {{
-            // SAFETY: by 1 `len` bytes may be read, and an array of bytes needs no
-            // alignment.
-            let value = <$int>::from_ne_bytes(unsafe { from.cast::<$bytes>().read() });
+        ($register:ty, $class:ident, $instruction:literal) => {{
+            // SAFETY: by 1 `len` bytes may be read. The read does not require an alignment.
+            let value = unsafe { from.cast::<$register>().read_unaligned() };
             // SAFETY: the block writes `len` bytes at `to`, which are valid by 2, and
             // accesses no other memory. Its effect on memory is that of `portable`.
             unsafe {
@@ -178,9 +246,10 @@ pub(super) unsafe fn store(from: *const u8, to: *mut u8, len: usize) {
         }};
     }
     match len {
-        1 => store!([u8; 1], u8, reg_byte, "mov byte ptr [{to}], {value}"),
-        2 => store!([u8; 2], u16, reg, "mov word ptr [{to}], {value:x}"),
-        4 => store!([u8; 4], u32, reg, "mov dword ptr [{to}], {value:e}"),
-        _ => store!([u8; 8], u64, reg, "mov qword ptr [{to}], {value}"),
+        1 => store!(u8, reg_byte, "mov byte ptr [{to}], {value}"),
+        2 => store!(u16, reg, "mov word ptr [{to}], {value:x}"),
+        4 => store!(u32, reg, "mov dword ptr [{to}], {value:e}"),
+        16 => store!(__m128i, xmm_reg, "movups xmmword ptr [{to}], {value}"),
+        _ => store!(u64, reg, "mov qword ptr [{to}], {value}"),
     }
 }

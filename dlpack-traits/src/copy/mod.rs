@@ -1,6 +1,7 @@
 //! Copies of host tensors: compact, aligned, and the consumer's own.
 
 mod axes;
+mod map;
 mod part;
 mod pieces;
 mod row;
@@ -12,7 +13,7 @@ mod zeroed;
 pub(crate) use axes::Axes;
 pub(crate) use part::Part;
 pub(crate) use pieces::Pieces;
-pub(crate) use source::{Source, Target};
+pub(crate) use source::{LARGE, Source, Target};
 
 use crate::describe::{Describe, DescriptionMut, Order};
 use crate::device::Device;

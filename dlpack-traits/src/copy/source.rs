@@ -5,10 +5,15 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
+use super::map::map_in_place;
 use super::row::Row;
 use crate::byte_atomic;
+use crate::element::AnyBits;
 use crate::storage::{Access, AlignedBuf};
 use crate::view::TensorView;
+
+/// The number of bytes from which on a tensor is assumed not to be cached near the processor.
+pub(crate) const LARGE: usize = 1 << 20;
 
 /// The bytes that the elements of a tensor span.
 #[derive(Clone, Copy)]
@@ -86,8 +91,9 @@ impl<'a> Source<'a> {
         to: &'b mut [MaybeUninit<u8>],
     ) -> Option<&'b mut [u8]> {
         let from = self.span.runs(Row { position, step: 0, at: 0, count: 1 }, to.len())?;
+        let copy = if self.span.len >= LARGE { Access::copy_ahead } else { Access::copy };
         // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is borrowed uniquely.
-        unsafe { self.access.copy(from, to.as_mut_ptr().cast(), to.len()) };
+        unsafe { copy(self.access, from, to.as_mut_ptr().cast(), to.len()) };
         // SAFETY: all bytes of `to` were just written, with initialised ones.
         Some(unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) })
     }
@@ -116,14 +122,27 @@ impl<'a> Source<'a> {
     fn read_each<const RUN: usize>(&self, row: Row, to: &mut [u8]) {
         let Some(to) = row.part(RUN, to) else { return };
         let Some(mut from) = self.span.runs(row, RUN) else { return };
-        for part in to.chunks_exact_mut(RUN) {
+        let mut read = |part: &mut [u8]| {
             // SAFETY: 1. The run lies in the span, by `runs`.
             let run = unsafe { self.access.load::<[u8; RUN]>(from) };
             // SAFETY: lent bytes are initialised.
             part.copy_from_slice(&unsafe { run.assume_init() });
             // After the last run this address is not used.
             from = from.wrapping_offset(row.step);
+        };
+        // The compiler does not unroll a loop around assembly. A loop of one run takes 1 or 2
+        // cycles per run, depending on the address of its code.
+        let mut fours = to.chunks_exact_mut(const { RUN * 4 });
+        for four in &mut fours {
+            let (first, second) = four.split_at_mut(const { RUN * 2 });
+            let (a, b) = first.split_at_mut(RUN);
+            let (c, d) = second.split_at_mut(RUN);
+            read(a);
+            read(b);
+            read(c);
+            read(d);
         }
+        fours.into_remainder().chunks_exact_mut(RUN).for_each(read);
     }
 
     /// Reads a row of runs of any number of bytes. A row that does not lie in the span is
@@ -162,6 +181,18 @@ impl Target<'_> {
     #[inline]
     pub(crate) unsafe fn new(first: *mut u8, low: isize, high: isize) -> Self {
         Self { span: span_of(first, low, high), lent: PhantomData }
+    }
+
+    /// Replaces each of `count` contiguous elements, from the first one on, by a function of
+    /// it. Elements that do not all lie in the span are not changed.
+    #[inline(always)]
+    pub(crate) fn map_in_place<T: AnyBits>(&self, count: usize, f: impl FnMut(T) -> T) {
+        let row = Row { position: 0, step: 0, at: 0, count: 1 };
+        let bytes = count.saturating_mul(size_of::<T>());
+        if let Some(first) = self.span.runs(row, bytes) {
+            // SAFETY: 1. The elements lie in the span, by `runs`. 2. By the invariant.
+            unsafe { map_in_place(first, count, f) };
+        }
     }
 
     /// Writes a row of runs of `RUN` bytes, which fit in registers. A row that does not lie

@@ -9,7 +9,7 @@ use core::slice;
 use super::ImportedTensor;
 use super::block;
 use super::typed::Typed;
-use crate::copy::{Axes, Part, Pieces, Source};
+use crate::copy::{Axes, LARGE, Part, Pieces, Source};
 use crate::element::{AnyBits, BitsAreValid, Readable};
 use crate::error::Error;
 use crate::storage::{Access, BLOCK, BlockBuffer};
@@ -214,8 +214,12 @@ impl<'a, T: Readable> Elements<'a, T> {
         if self.typed.is_contiguous::<T>() {
             let mut heap = Vec::new();
             let buffer = block::at_least(unit, buffer.as_mut_slice(), &mut heap)?;
-            let rest = buffer.len().checked_rem(unit).unwrap_or(0);
-            let (most, mut left) = (buffer.len().wrapping_sub(rest), self.len());
+            // Half a block is read while the next one is prefetched.
+            let is_large = self.len().saturating_mul(size_of::<T>()) >= LARGE;
+            let half = buffer.len().div_ceil(2);
+            let room = if is_large && half >= unit { half } else { buffer.len() };
+            let rest = room.checked_rem(unit).unwrap_or(0);
+            let (most, mut left) = (room.wrapping_sub(rest), self.len());
             let mut position = 0_isize;
             while left > 0 {
                 let len = left.min(most);

@@ -58,6 +58,29 @@ impl Access {
         }
     }
 
+    /// As [`copy`](Self::copy), for blocks that are read one after the other.
+    ///
+    /// # Safety
+    ///
+    /// 1. and 2. are those of [`copy`](Self::copy).
+    #[inline]
+    pub(crate) unsafe fn copy_ahead(self, from: *const u8, to: *mut u8, len: usize) {
+        match self {
+            Access::Frozen | Access::Exclusive => {
+                // SAFETY: 1. and 2. Guaranteed by our caller's.
+                unsafe { self.copy(from, to, len) };
+            }
+            Access::Shared | Access::SharedReadOnly => {
+                // SAFETY: 1 to 3: as in `copy`.
+                unsafe { byte_atomic::copy_ahead_from_shared(from, to, len) };
+            }
+            Access::ForeignReadOnly => {
+                // SAFETY: 1 to 3: as in `copy`.
+                unsafe { byte_atomic::copy_ahead_from_read_only(from, to, len) };
+            }
+        }
+    }
+
     /// Reads a value from lent memory, as [`copy`](Self::copy) does.
     ///
     /// # Safety

@@ -53,8 +53,8 @@ which the modules take turns. The number in brackets is the time divided by that
 
 `np.from_dlpack` of an array alone takes {floor:.2f} microseconds. dlpack-traits calls it to make
 a NumPy array, where the twins call NumPy's C API. Together with the rest of the call (see `clamp`)
-this is the lower bound of `row_norms` and `normalized` of a small matrix. `clamp` moves the bytes
-twice: to a block and back, because other threads may access the array.
+this is the lower bound of `row_norms` and `normalized` of a small matrix. `clamp` reads and
+writes registers of 16 bytes with inline assembly, because other threads may access the array.
 
 ## What each accepts
 
