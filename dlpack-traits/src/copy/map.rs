@@ -1,14 +1,20 @@
 //! Replaces elements in place, by registers: [`map_in_place`].
 
+use core::slice;
+
 use crate::byte_atomic;
 use crate::element::{AnyBits, BitsAreValid};
+
+/// The bytes of a register, aligned for each element type that is not larger.
+#[repr(C, align(16))]
+struct Register([u8; 16]);
 
 /// Replaces each element of shared memory by a function of it.
 ///
 /// The elements are read to registers of 16 bytes and written from them, without a block in
-/// between, and the compiler computes on the register: 1.04 of the time of a slice, where
-/// blocks take 1.9 (4 MiB of `f32`). Elements that do not fill a register, such as those of 3
-/// bytes, are read and written one by one.
+/// between, and the compiler computes on the register: 1.1 times the time of a slice, where
+/// blocks take 2. Elements that do not fill a register, such as those of 3 bytes, are read and
+/// written one by one.
 ///
 /// # Safety
 ///
@@ -22,46 +28,35 @@ pub(super) unsafe fn map_in_place<T: AnyBits>(
     mut f: impl FnMut(T) -> T,
 ) {
     let () = BitsAreValid::<T>::OK;
-    let mut at = first;
-    let mut left = count;
-    macro_rules! by_registers {
-        ($count:literal) => {
-            while left >= $count {
-                // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for these elements.
-                unsafe { map_array::<T, $count>(at, &mut f) };
-                at = at.wrapping_add(16);
-                left = left.wrapping_sub($count);
-            }
-        };
-    }
-    match size_of::<T>() {
-        1 => by_registers!(16),
-        2 => by_registers!(8),
-        4 => by_registers!(4),
-        8 => by_registers!(2),
-        _ => {}
+    let (mut at, mut left) = (first, count);
+    let in_register = const {
+        let fits = 16 % size_of::<T>() == 0 && align_of::<T>() <= align_of::<Register>();
+        if fits { 16 / size_of::<T>() } else { 0 }
+    };
+    while in_register > 0 && left >= in_register {
+        // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for the next 16 bytes.
+        let bytes = unsafe { byte_atomic::load::<[u8; 16]>(at) };
+        // SAFETY: `load` initialised all bytes.
+        let mut register = Register(unsafe { bytes.assume_init() });
+        let first = register.0.as_mut_ptr().cast::<T>();
+        // SAFETY: the register is aligned, has the size of these elements, and is borrowed
+        // uniquely; by 4 of `Element` any bytes are valid.
+        for element in unsafe { slice::from_raw_parts_mut(first, in_register) } {
+            *element = f(*element);
+        }
+        // SAFETY: 1. By 1 of `Element` all bytes of the elements are initialised. 2. and 3.
+        // Guaranteed by our caller's 1 and 2.
+        unsafe { byte_atomic::store(at, register.0) };
+        at = at.wrapping_add(16);
+        left = left.wrapping_sub(in_register);
     }
     for _ in 0..left {
-        // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for this element.
-        unsafe { map_array::<T, 1>(at, &mut f) };
+        // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for the next element.
+        let element = unsafe { byte_atomic::load::<T>(at) };
+        // SAFETY: `load` initialised all bytes, and by 4 of `Element` any are valid.
+        let element = f(unsafe { element.assume_init() });
+        // SAFETY: 1. By 1 of `Element`. 2. and 3. Guaranteed by our caller's 1 and 2.
+        unsafe { byte_atomic::store(at, element) };
         at = at.wrapping_add(size_of::<T>());
     }
-}
-
-/// Replaces `N` elements.
-///
-/// # Safety
-///
-/// 1. and 2. are those of [`map_in_place`], for `N` elements.
-#[inline(always)]
-unsafe fn map_array<T: AnyBits, const N: usize>(at: *mut u8, f: &mut impl FnMut(T) -> T) {
-    // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2.
-    let elements = unsafe { byte_atomic::load::<[T; N]>(at) };
-    // SAFETY: `load` initialised all bytes, and by 4 of `Element` any are values.
-    let mut elements = unsafe { elements.assume_init() };
-    for element in &mut elements {
-        *element = f(*element);
-    }
-    // SAFETY: 1. By 1 of `Element`. 2. and 3. Guaranteed by our caller's 1 and 2.
-    unsafe { byte_atomic::store(at, elements) };
 }

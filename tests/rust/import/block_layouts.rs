@@ -192,7 +192,8 @@ fn read<T: AnyBits>(case: &Case) {
         .unwrap();
     let leading: i64 = elements.shape().iter().rev().skip(1).product();
     assert_eq!((bytes(&seen), rows), (expected, leading), "for_each_row of {layout:?}");
-    for parts in [0, 1, 2, 5] {
+    for parts in if cfg!(miri) { &[2][..] } else { &[0, 1, 2, 5] } {
+        let parts = *parts;
         let all: Vec<_> = elements.split(parts).collect();
         assert!(all.len() <= parts.max(1) && !all.is_empty());
         let mut next = 0;

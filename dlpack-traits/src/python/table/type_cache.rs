@@ -23,6 +23,7 @@ pub(crate) struct CachedType {
     pub(crate) has_grad: bool,
 }
 
+#[cfg(feature = "pyo3")]
 impl CachedType {
     /// A type without a table.
     pub(crate) const fn without_table(class: *mut c_void) -> Self {
