@@ -33,8 +33,8 @@ pub(super) unsafe fn map_in_place<T: AnyBits>(
         let fits = 16 % size_of::<T>() == 0 && align_of::<T>() <= align_of::<Register>();
         if fits { 16 / size_of::<T>() } else { 0 }
     };
-    while in_register > 0 && left >= in_register {
-        // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for the next 16 bytes.
+    let mut map_register = |at: *mut u8| {
+        // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for 16 bytes of the elements.
         let bytes = unsafe { byte_atomic::load::<[u8; 16]>(at) };
         // SAFETY: `load` initialised all bytes.
         let mut register = Register(unsafe { bytes.assume_init() });
@@ -47,6 +47,18 @@ pub(super) unsafe fn map_in_place<T: AnyBits>(
         // SAFETY: 1. By 1 of `Element` all bytes of the elements are initialised. 2. and 3.
         // Guaranteed by our caller's 1 and 2.
         unsafe { byte_atomic::store(at, register.0) };
+    };
+    // A loop of one register takes 2 cycles for each, and one of four 1.2.
+    while in_register > 0 && left >= in_register.wrapping_mul(4) {
+        map_register(at);
+        map_register(at.wrapping_add(16));
+        map_register(at.wrapping_add(32));
+        map_register(at.wrapping_add(48));
+        at = at.wrapping_add(64);
+        left = left.wrapping_sub(in_register.wrapping_mul(4));
+    }
+    while in_register > 0 && left >= in_register {
+        map_register(at);
         at = at.wrapping_add(16);
         left = left.wrapping_sub(in_register);
     }
