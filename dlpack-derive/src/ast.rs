@@ -167,3 +167,14 @@ pub(crate) fn allowed(attr: &Attribute) -> Option<&TokenStream> {
         _ => None,
     }
 }
+
+/// Whether a field is a `PhantomData`, by the name of its type.
+pub(crate) fn is_phantom(ty: &Type) -> bool {
+    match ty {
+        Type::Path(path) => {
+            path.path.segments.last().is_some_and(|last| last.ident == "PhantomData")
+        }
+        Type::Group(group) => is_phantom(&group.elem),
+        _ => false,
+    }
+}

@@ -17,6 +17,7 @@ mod check;
 mod ctxt;
 mod derive;
 mod did_you_mean;
+mod dtype_names;
 mod expand;
 #[cfg(test)]
 mod expansion_tests;

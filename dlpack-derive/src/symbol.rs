@@ -102,6 +102,42 @@ pub(crate) const ON_FIELD: [&str; 21] = [
     SKIP,
 ];
 
+// The words of the derives for parts of a tensor, beside `CRATE`, `SKIP` and `DTYPE`.
+
+/// Every bit pattern is a valid value.
+pub(crate) const ANY_BITS: &str = "any_bits";
+/// The entries of an array are lanes instead of an axis.
+pub(crate) const LANES: &str = "lanes";
+
+/// Stored with the most significant byte first.
+pub(crate) const BIG_ENDIAN: &str = "big_endian";
+/// Stored with the least significant byte first.
+pub(crate) const LITTLE_ENDIAN: &str = "little_endian";
+/// The type is also that of another variant.
+pub(crate) const ALIAS: &str = "alias";
+
+/// Elements narrower than a byte share bytes.
+pub(crate) const PACKED: &str = "packed";
+/// Tensors can be imported into it.
+pub(crate) const IMPORT: &str = "import";
+
+/// Words on an element.
+pub(crate) const ON_ELEMENT: &[&str] = &[LANES, ANY_BITS, CRATE];
+/// Words on a field of an element.
+pub(crate) const ON_ELEMENT_FIELD: &[&str] = &[SKIP];
+/// Words on a run-time element type.
+pub(crate) const ON_DATA_TYPE: &[&str] = &[CRATE];
+/// Words on a variant of a run-time element type.
+pub(crate) const ON_DATA_TYPE_VARIANT: &[&str] = &[DTYPE, BIG_ENDIAN, LITTLE_ENDIAN, ALIAS, SKIP];
+/// Words on a storage.
+pub(crate) const ON_STORAGE: &[&str] = &[CRATE];
+/// Words on a variant of a storage.
+pub(crate) const ON_STORAGE_VARIANT: &[&str] = &[DTYPE, PACKED, PADDED, IMPORT, SKIP];
+/// Words on a field of a variant.
+pub(crate) const ON_STORAGE_VARIANT_FIELD: &[&str] = &[SKIP];
+/// Words on a field of a storage struct.
+pub(crate) const ON_STORAGE_FIELD: &[&str] = &[DTYPE, PACKED, PADDED, IMPORT, SKIP];
+
 /// Whether a derive exports or imports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -267,6 +303,32 @@ mod tests {
         let sources = [include_str!("attr/container.rs"), include_str!("attr/field.rs")];
         for source in sources {
             assert!(!source.contains("=> \"") && !source.contains("\" =>"), "a word in {source}");
+        }
+    }
+
+    /// The part of the documentation about one derive.
+    fn docs(derive: &str) -> &'static str {
+        let docs = DOCS[0];
+        let (before, _) = docs.split_once(&format!("#[proc_macro_derive({derive},")).expect(derive);
+        before.rsplit("\n}\n").next().expect("a part")
+    }
+
+    #[test]
+    fn every_word_of_the_parts_is_in_a_table_of_the_docs() {
+        for (derive, words) in [
+            ("Element", [ON_ELEMENT, ON_ELEMENT_FIELD].concat()),
+            ("DataType", [ON_DATA_TYPE, ON_DATA_TYPE_VARIANT].concat()),
+            ("Storage", [ON_STORAGE, ON_STORAGE_VARIANT].concat()),
+        ] {
+            let docs = docs(derive);
+            for word in words {
+                let rows = docs.lines().filter_map(|line| line.strip_prefix("/// | `#[dlpack("));
+                let attributes = rows.filter_map(|row| row.split('`').next());
+                let words: Vec<&str> = attributes
+                    .flat_map(|row| row.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+                    .collect();
+                assert!(words.contains(&word), "`{word}` is missing in the docs of {derive}");
+            }
         }
     }
 }

@@ -6,10 +6,7 @@ use std::collections::BTreeSet;
 use std::{env, fs};
 
 /// The constants that contain every key of `#[dlpack(...)]` as a string.
-const SYMBOLS: [&str; 2] = [
-    include_str!("../../dlpack-derive/src/symbol.rs"),
-    include_str!("../../dlpack-derive/src/parts/symbol.rs"),
-];
+const SYMBOLS: &str = include_str!("../../dlpack-derive/src/symbol.rs");
 /// The derives, with their documentation.
 const DERIVES: [&str; 2] = [
     include_str!("../../dlpack-derive/src/lib.rs"),
@@ -24,8 +21,8 @@ const EXPANSION: &str = include_str!("../../dlpack-derive/tests/expand/image.exp
 
 /// Returns the keys: all strings in those files, except the attribute's own name.
 fn words() -> BTreeSet<&'static str> {
-    let sources = SYMBOLS.map(|source| source.split("#[cfg(test)]").next().unwrap_or_default());
-    let code = sources.iter().flat_map(|source| source.lines()).map(str::trim_start);
+    let code = SYMBOLS.split("#[cfg(test)]").next().unwrap_or_default();
+    let code = code.lines().map(str::trim_start);
     let code = code.filter(|line| !line.starts_with("//"));
     let strings = code.flat_map(|line| line.split('"').skip(1).step_by(2));
     let words: BTreeSet<_> = strings.filter(|word| *word != "dlpack").collect();

@@ -1,24 +1,25 @@
 //! The attributes on the struct or enum.
 
 use proc_macro2::{Ident, Span};
-use syn::{Attribute, DeriveInput, ExprPath, Path, WherePredicate};
+use syn::{DeriveInput, ExprPath, Path, WherePredicate};
 
-use super::parse;
 use super::require::{self, Require};
 use super::value::{self, ConstDType, ConstOrder, WrittenDim};
-use super::{Once, Spanned, expect_no_value};
+use super::words::{self, Node, packed};
+use super::{Item, Spanned, flag};
 use crate::ctxt::Ctxt;
 use crate::{message, symbol};
 
 /// The attributes on the struct or enum.
+#[derive(Default)]
 pub(crate) struct StructAttrs {
-    krate: Option<Spanned<Path>>,
+    krate: Option<Path>,
     pub(crate) shape: Option<Spanned<Vec<WrittenDim>>>,
     pub(crate) order: Option<Spanned<Option<ConstOrder>>>,
     pub(crate) dtype: Option<Spanned<Option<ConstDType>>>,
-    pub(crate) padded: Option<Spanned<()>>,
-    pub(crate) read_only: Option<Spanned<()>>,
-    pub(crate) transparent: Option<Spanned<()>>,
+    pub(crate) padded: Option<Ident>,
+    pub(crate) read_only: Option<Ident>,
+    pub(crate) transparent: Option<Ident>,
     pub(crate) bound: Option<Spanned<Vec<WherePredicate>>>,
     /// The names of skipped fields, each with its span.
     pub(crate) skip: Option<Spanned<Vec<(String, Span)>>>,
@@ -37,103 +38,67 @@ pub(crate) struct StructAttrs {
 
 impl StructAttrs {
     pub(crate) fn from_syn(cx: &Ctxt, input: &DeriveInput) -> Self {
-        let owner = &input.ident;
-        let mut krate = Once::new(cx, owner);
-        let mut shape = Once::new(cx, owner);
-        let mut order = Once::new(cx, owner);
-        let mut dtype = Once::new(cx, owner);
-        let mut padded = Once::new(cx, owner);
-        let mut read_only = Once::new(cx, owner);
-        let mut transparent = Once::new(cx, owner);
-        let mut bound = Once::new(cx, owner);
-        let mut skip = Once::new(cx, owner);
-        let mut require = Once::new(cx, owner);
-        let mut construct = Once::new(cx, owner);
-        let mut validate = Once::new(cx, owner);
-        let before = cx.count();
-        let items = parse::items(cx, &input.attrs, &symbol::ON_STRUCT);
-        let mut unread = cx.count() > before;
-        let mut names_unread = false;
-        for item in items {
+        let unknown = |item: &Item| {
+            if symbol::ON_FIELD.contains(&item.word().as_str()) {
+                message::belongs_on_a_field(item)
+            } else {
+                message::unknown_struct_attribute(&item.key)
+            }
+        };
+        let node = Node { name: &input.ident, words: &symbol::ON_STRUCT, unknown: &unknown };
+        let mut attrs = Self { packed: packed(input), ..Self::default() };
+        let mut krate_unread = false;
+        let unread = words::for_each(cx, &input.attrs, &node, |item| {
+            let before = cx.count();
             match item.word().as_str() {
                 symbol::CRATE => {
-                    let before = cx.count();
-                    if let Some(path) = value::krate(cx, &item) {
-                        krate.set(&item.key, path);
-                    }
-                    unread |= cx.count() > before;
+                    attrs.krate = value::krate(cx, &item);
+                    krate_unread = cx.count() > before;
                 }
                 symbol::SHAPE => {
-                    let before = cx.count();
-                    shape.set(&item.key, value::dims(cx, &item));
-                    names_unread |= cx.count() > before;
+                    attrs.shape = Some(item.spanned(value::dims(cx, &item)));
+                    attrs.names_unread |= cx.count() > before;
                 }
                 symbol::SKIP => {
-                    let before = cx.count();
-                    skip.set(&item.key, value::field_names(cx, &item));
-                    names_unread |= cx.count() > before;
+                    attrs.skip = Some(item.spanned(value::field_names(cx, &item)));
+                    attrs.names_unread |= cx.count() > before;
                 }
-                symbol::ORDER => order.set(&item.key, value::order(cx, &item)),
-                symbol::DTYPE => dtype.set(&item.key, value::dtype(cx, &item)),
-                symbol::BOUND => bound.set(&item.key, value::bound(cx, &item)),
-                symbol::REQUIRE => require.set(&item.key, require::require(cx, &item)),
-                symbol::CONSTRUCT => construct.set(&item.key, value::function(cx, &item)),
-                symbol::VALIDATE => validate.set(&item.key, value::function(cx, &item)),
-                symbol::PADDED => {
-                    expect_no_value(cx, &item);
-                    padded.set(&item.key, ());
+                symbol::ORDER => attrs.order = Some(item.spanned(value::order(cx, &item))),
+                symbol::DTYPE => attrs.dtype = Some(item.spanned(value::dtype(cx, &item))),
+                symbol::BOUND => attrs.bound = Some(item.spanned(value::bound(cx, &item))),
+                symbol::REQUIRE => attrs.require = Some(item.spanned(require::require(cx, &item))),
+                symbol::CONSTRUCT => {
+                    attrs.construct = Some(item.spanned(value::function(cx, &item)));
                 }
-                symbol::READ_ONLY => {
-                    expect_no_value(cx, &item);
-                    read_only.set(&item.key, ());
-                }
-                symbol::TRANSPARENT => {
-                    expect_no_value(cx, &item);
-                    transparent.set(&item.key, ());
-                }
-                word => {
-                    unread = true;
-                    cx.push(if symbol::ON_FIELD.contains(&word) {
-                        message::belongs_on_a_field(&item)
-                    } else {
-                        message::unknown_struct_attribute(&item.key)
-                    });
-                }
+                symbol::VALIDATE => attrs.validate = Some(item.spanned(value::function(cx, &item))),
+                symbol::PADDED => attrs.padded = Some(flag(cx, &item)),
+                symbol::READ_ONLY => attrs.read_only = Some(flag(cx, &item)),
+                _ => attrs.transparent = Some(flag(cx, &item)),
             }
-        }
-        Self {
-            krate: krate.value,
-            shape: shape.value,
-            order: order.value,
-            dtype: dtype.value,
-            padded: padded.value,
-            read_only: read_only.value,
-            transparent: transparent.value,
-            bound: bound.value,
-            skip: skip.value,
-            require: require.value,
-            construct: construct.value,
-            validate: validate.value,
-            packed: packed(&input.attrs),
-            unread,
-            names_unread,
-        }
+        });
+        attrs.unread = unread || krate_unread;
+        attrs
     }
 
     /// The path of `dlpack_traits`, if it is not the default.
     pub(crate) fn krate(&self) -> Option<&Path> {
-        self.krate.as_ref().map(|krate| &krate.value)
+        self.krate.as_ref()
     }
 
     /// The keys that only apply to a whole tensor.
     pub(crate) fn beside_a_layout(&self) -> impl Iterator<Item = &Ident> {
         let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
-        let transparent = self.transparent.as_ref().map(|transparent| &transparent.key);
-        let read_only = self.read_only.as_ref().map(|read_only| &read_only.key);
         let require = self.require.as_ref().map(|require| &require.key);
         let construct = self.construct.as_ref().map(|construct| &construct.key);
         let validate = self.validate.as_ref().map(|validate| &validate.key);
-        let keys = [dtype, transparent, read_only, require, construct, validate];
+        let keys = [
+            dtype,
+            self.transparent.as_ref(),
+            self.read_only.as_ref(),
+            require,
+            construct,
+            validate,
+        ];
         keys.into_iter().flatten()
     }
 
@@ -142,25 +107,6 @@ impl StructAttrs {
         let shape = self.shape.as_ref().map(|shape| &shape.key);
         let order = self.order.as_ref().map(|order| &order.key);
         let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
-        let padded = self.padded.as_ref().map(|padded| &padded.key);
-        [shape, order, dtype, padded].into_iter().flatten()
+        [shape, order, dtype, self.padded.as_ref()].into_iter().flatten()
     }
-}
-
-/// The word `packed` in the `#[repr(...)]` of a struct.
-fn packed(attrs: &[Attribute]) -> Option<Span> {
-    let mut packed = None;
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident("repr")) {
-        // rustc reports errors in a `repr`.
-        let _ = attr.parse_nested_meta(|meta| {
-            if meta.path.is_ident("packed") {
-                packed = meta.path.get_ident().map(Ident::span);
-            }
-            if meta.input.peek(syn::token::Paren) {
-                let _: proc_macro2::Group = meta.input.parse()?;
-            }
-            Ok(())
-        });
-    }
-    packed
 }

@@ -6,9 +6,9 @@ use proc_macro2::{Ident, Span};
 use syn::{ExprPath, Field, Type, Variant};
 
 use super::item::{Item, Value};
-use super::parse;
 use super::value::{self, RawLen};
-use super::{Once, Spanned, expect_no_value};
+use super::words::{self, Node, Words};
+use super::{Spanned, expect_no_value, flag};
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::symbol::{self, Role, Unit, Units};
@@ -22,6 +22,7 @@ pub(crate) struct Mark {
 }
 
 /// The attributes on a field.
+#[derive(Default)]
 pub(crate) struct FieldAttrs {
     /// All roles that were given; `check` verifies that there is at most one.
     pub(crate) roles: Vec<Mark>,
@@ -50,67 +51,55 @@ pub(crate) struct FieldAttrs {
 
 impl FieldAttrs {
     pub(crate) fn from_syn(cx: &Ctxt, field: &Field, name: &str, owner: &Ident) -> Self {
-        let mut roles = Vec::new();
-        let (mut raw, mut raw_len) = (false, None);
-        let mut slice = Once::new(cx, &name);
-        let mut shared = Once::new(cx, &name);
-        let mut with = Once::new(cx, &name);
-        let mut skip = Once::new(cx, &name);
-        let mut copy = Once::new(cx, &name);
-        let mut default = Once::new(cx, &name);
-        let before = cx.count();
-        let items = parse::items(cx, &field.attrs, &symbol::ON_FIELD);
-        let mut unread = cx.count() > before;
-        for item in items {
+        let unknown = |item: &Item| {
+            if symbol::ON_STRUCT.contains(&item.word().as_str()) {
+                message::belongs_on_the_struct(&item.key, owner)
+            } else {
+                message::unknown_field_attribute(&item.key)
+            }
+        };
+        let node = Node { name: &name, words: &symbol::ON_FIELD, unknown: &unknown };
+        let mut attrs = Self::default();
+        attrs.unread = words::for_each(cx, &field.attrs, &node, |item| {
             let word = item.word();
             if let Some(role) = Role::of_word(&word) {
                 let unit = unit(cx, &item, role, owner);
-                roles.push(Mark { role, unit, key: item.key });
-            } else if word == symbol::BYTE_OFFSET {
-                expect_no_value(cx, &item);
-                roles.push(Mark { role: Role::Offset, unit: Unit::Bytes, key: item.key });
-            } else if word == symbol::UNSAFE {
-                raw_len = value::raw(cx, &item);
-                raw = true;
-                roles.push(Mark { role: Role::Data, unit: Unit::Elements, key: item.key });
-            } else if word == symbol::SLICE {
-                slice.set(&item.key, value::element(cx, &item));
-            } else if word == symbol::SHARED {
-                expect_no_value(cx, &item);
-                shared.set(&item.key, ());
-            } else if word == symbol::WITH {
-                with.set(&item.key, value::function(cx, &item));
-            } else if word == symbol::SKIP {
-                expect_no_value(cx, &item);
-                skip.set(&item.key, ());
-            } else if word == symbol::COPY {
-                expect_no_value(cx, &item);
-                copy.set(&item.key, ());
-            } else if word == symbol::DEFAULT {
-                let given = !matches!(item.value, Value::None);
-                let path = given.then(|| value::function(cx, &item)).flatten();
-                default.set(&item.key, path);
-            } else {
-                unread = true;
-                cx.push(if symbol::ON_STRUCT.contains(&word.as_str()) {
-                    message::belongs_on_the_struct(&item.key, owner)
-                } else {
-                    message::unknown_field_attribute(&item.key)
-                });
+                attrs.roles.push(Mark { role, unit, key: item.key });
+                return;
             }
-        }
+            match word.as_str() {
+                symbol::BYTE_OFFSET => {
+                    expect_no_value(cx, &item);
+                    attrs.roles.push(Mark { role: Role::Offset, unit: Unit::Bytes, key: item.key });
+                }
+                symbol::UNSAFE => {
+                    attrs.raw_len = value::raw(cx, &item);
+                    attrs.raw = true;
+                    attrs.roles.push(Mark {
+                        role: Role::Data,
+                        unit: Unit::Elements,
+                        key: item.key,
+                    });
+                }
+                symbol::SLICE => attrs.slice = Some(item.spanned(value::element(cx, &item))),
+                symbol::WITH => attrs.with = Some(item.spanned(value::function(cx, &item))),
+                symbol::SHARED => attrs.shared = Some(flag(cx, &item)),
+                symbol::COPY => attrs.copy = Some(flag(cx, &item)),
+                symbol::DEFAULT => {
+                    let given = !matches!(item.value, Value::None);
+                    let path = given.then(|| value::function(cx, &item)).flatten();
+                    attrs.default = Some(item.spanned(path));
+                }
+                _ => attrs.skip = Some(flag(cx, &item).span()),
+            }
+        });
         // `slice` gives the role `data`, beside the word or without it.
         let is_data = |mark: &Mark| mark.role == Role::Data;
-        if let Some(slice) = slice.value.as_ref().filter(|_| !roles.iter().any(is_data)) {
+        if let Some(slice) = attrs.slice.as_ref().filter(|_| !attrs.roles.iter().any(is_data)) {
             let key = slice.key.clone();
-            roles.push(Mark { role: Role::Data, unit: Unit::Elements, key });
+            attrs.roles.push(Mark { role: Role::Data, unit: Unit::Elements, key });
         }
-        let (slice, with) = (slice.value, with.value);
-        let shared = shared.value.map(|shared| shared.key);
-        let skip = skip.value.map(|skip| skip.key.span());
-        let copy = copy.value.map(|copy| copy.key);
-        let (default, refused) = (default.value, Cell::new(false));
-        Self { roles, raw, raw_len, slice, shared, with, skip, copy, default, unread, refused }
+        attrs
     }
 
     /// Whether it has neither a role nor `skip`.
@@ -144,16 +133,10 @@ pub(crate) struct VariantAttrs {
 
 impl VariantAttrs {
     pub(crate) fn from_syn(cx: &Ctxt, variant: &Variant) -> Self {
-        let mut skip = Once::new(cx, &variant.ident);
         let before = cx.count();
-        for item in parse::items(cx, &variant.attrs, &[symbol::SKIP]) {
-            if item.word() == symbol::SKIP {
-                expect_no_value(cx, &item);
-                skip.set(&item.key, ());
-            } else {
-                cx.push(message::unknown_variant_attribute(&item.key));
-            }
-        }
-        Self { skip: skip.value.is_some(), unread: cx.count() > before }
+        let unknown = |item: &Item| message::unknown_variant_attribute(&item.key);
+        let node = Node { name: &variant.ident, words: &[symbol::SKIP], unknown: &unknown };
+        let words = Words::read(cx, &variant.attrs, &node);
+        Self { skip: words.flag(cx, symbol::SKIP).is_some(), unread: cx.count() > before }
     }
 }

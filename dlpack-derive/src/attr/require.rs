@@ -4,10 +4,10 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::parse::Parser as _;
 use syn::{LitInt, Path};
 
-use super::Once;
 use super::item::{Item, Value};
 use super::parse;
 use super::value::{self, ConstDType, ConstOrder};
+use super::words::{self, Node};
 use crate::ctxt::Ctxt;
 use crate::{message, symbol};
 
@@ -52,29 +52,19 @@ pub(super) fn require(cx: &Ctxt, item: &Item) -> Require {
         cx.push(message::expected_requirements(place));
         return require;
     };
-    let owner = &item.key;
-    let mut devices = Once::new(cx, owner);
-    let mut dtypes = Once::new(cx, owner);
-    let mut ranks = Once::new(cx, owner);
-    let mut contiguous = Once::new(cx, owner);
     let before = cx.count();
     let items = parse::items_in(cx, list.stream(), &ASKED);
     if items.is_empty() && cx.count() == before {
         cx.push(message::expected_requirements(list.span()));
     }
-    for item in items {
-        match item.word().as_str() {
-            symbol::DEVICE => devices.set(&item.key, one_or_more(cx, &item, device)),
-            symbol::DTYPE => dtypes.set(&item.key, one_or_more(cx, &item, dtype)),
-            symbol::RANK => ranks.set(&item.key, one_or_more(cx, &item, rank)),
-            symbol::CONTIGUOUS => contiguous.set(&item.key, order(cx, &item)),
-            _ => cx.push(message::unknown_requirement(&item.key)),
-        }
-    }
-    require.devices = devices.value.map(|devices| devices.value).unwrap_or_default();
-    require.dtypes = dtypes.value.map(|dtypes| dtypes.value).unwrap_or_default();
-    require.ranks = ranks.value.map(|ranks| ranks.value).unwrap_or_default();
-    require.contiguous = contiguous.value.and_then(|order| order.value);
+    let unknown = |item: &Item| message::unknown_requirement(&item.key);
+    let node = Node { name: &item.key, words: &ASKED, unknown: &unknown };
+    words::distinct(cx, items, &node, |item| match item.word().as_str() {
+        symbol::DEVICE => require.devices = one_or_more(cx, &item, device),
+        symbol::DTYPE => require.dtypes = one_or_more(cx, &item, dtype),
+        symbol::RANK => require.ranks = one_or_more(cx, &item, rank),
+        _ => require.contiguous = order(cx, &item),
+    });
     require
 }
 

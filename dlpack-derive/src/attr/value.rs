@@ -14,8 +14,8 @@ use syn::{
 
 use super::item::{Item, Value};
 use crate::ctxt::Ctxt;
+use crate::dtype_names as names;
 use crate::message;
-use crate::parts::names;
 use crate::symbol::{self, Unit};
 
 /// A number in a list, as written.

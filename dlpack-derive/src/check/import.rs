@@ -5,6 +5,7 @@ use syn::spanned::Spanned as _;
 
 use super::role_field::role_field;
 use super::tensor::known_dtype;
+use crate::ast::is_phantom;
 use crate::ast::{Body, Field, Input, Variant};
 use crate::attr::{ConstDType, StructAttrs};
 use crate::ctxt::Ctxt;
@@ -12,7 +13,6 @@ use crate::message;
 use crate::model::{
     self, Beside, Data, Dim, Import, ImportVariant, Kind, Make, Placement, RoleField, Shape, Source,
 };
-use crate::parts::is_phantom;
 use crate::symbol::Role;
 
 /// The model of a struct or an enum that is imported.

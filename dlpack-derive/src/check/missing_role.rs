@@ -13,11 +13,11 @@ use super::role_field::role_field;
 use super::roles::Roles;
 use super::types;
 use crate::ast::Field;
+use crate::ast::is_phantom;
 use crate::attr::{StructAttrs, WrittenDim};
 use crate::ctxt::Ctxt;
 use crate::message::{self, Numbers};
 use crate::model::RoleField;
-use crate::parts::is_phantom;
 use crate::symbol::{Direction, Role};
 
 /// A struct with its fields and their roles.

@@ -10,9 +10,9 @@ use super::types;
 use crate::ast::{Field, Input};
 use crate::attr::{ConstDType, ConstOrder, StructAttrs, WrittenDim};
 use crate::ctxt::Ctxt;
+use crate::dtype_names;
 use crate::message;
 use crate::model::{DType, Data, Dim, Layout, Order, Placement, RoleField, Shape, Steps, Tensor};
-use crate::parts;
 use crate::symbol::Role;
 
 /// The maximum length of `shape(...)`: as many dimensions are stored without an allocation.
@@ -64,7 +64,7 @@ pub(super) fn layout<'a>(
     for role in [Role::Data, Role::DType, Role::Device, Role::Sync, Role::Owner] {
         if let Some(taken) = check.roles.get(role) {
             let place = taken.place().unwrap_or(input.ident);
-            cx.push(parts::message::not_in_a_layout(place, role.word()));
+            cx.push(message::not_in_a_layout(place, role.word()));
         }
     }
     let len = check.roles.counted(Role::Len);
@@ -76,8 +76,8 @@ pub(super) fn layout<'a>(
 /// Rejects a name that is not a constant of `DataType`. The compiler's own error would
 /// suggest no other spelling.
 pub(super) fn known_dtype(cx: &Ctxt, word: &Ident) {
-    if parts::names::constant(&word.unraw().to_string()).is_none() {
-        cx.push(parts::message::unknown_dtype(word));
+    if dtype_names::constant(&word.unraw().to_string()).is_none() {
+        cx.push(message::unknown_dtype(word));
     }
 }
 

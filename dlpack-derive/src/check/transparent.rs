@@ -23,7 +23,7 @@ pub(super) fn transparent<'a>(
     match one(fields) {
         Ok(field) => Some(role_field(field)),
         Err(count) => {
-            let key = attrs.transparent.as_ref().map_or_else(|| input.ident, |word| &word.key);
+            let key = attrs.transparent.as_ref().unwrap_or(input.ident);
             cx.push(message::transparent_fields(key, input.ident, count, cx.direction()));
             None
         }
@@ -37,7 +37,7 @@ pub(super) fn variants<'a>(
     variants: &'a [Variant<'a>],
     attrs: &StructAttrs,
 ) -> Vec<model::Variant<'a>> {
-    let transparent = attrs.transparent.as_ref().map(|word| &word.key);
+    let transparent = attrs.transparent.as_ref();
     let skip = attrs.skip.as_ref().map(|list| &list.key);
     for key in attrs.of_a_tensor().chain(transparent).chain(skip) {
         cx.push(message::on_an_enum(key, input.ident));

@@ -4,25 +4,25 @@ use proc_macro2::{Group, Ident, Span, TokenTree};
 use syn::spanned::Spanned as _;
 use syn::{Error, Path};
 
-use super::{describe, listed, refusal};
+use super::parts::unknown_attribute;
+use super::{describe, refusal};
 use crate::attr::{Item, Value};
-use crate::did_you_mean::similar;
 use crate::symbol::{self, Unit};
 
 pub(crate) fn unknown_field_attribute(key: &Ident) -> Error {
-    let help = if key == symbol::PTR {
+    if key != symbol::PTR {
+        return unknown_attribute(key, "field", &symbol::ON_FIELD);
+    }
+    refusal(
+        key.span(),
+        format!("unknown dlpack field attribute `{key}`"),
         "a pointer is believed, so it says `unsafe`: \
-         `#[dlpack(unsafe(ptr, len(elements) = size))]`, beside a field marked `#[dlpack(owner)]`"
-            .to_owned()
-    } else {
-        suggestion(key, "field", &symbol::ON_FIELD)
-    };
-    refusal(key.span(), format!("unknown dlpack field attribute `{key}`"), help)
+         `#[dlpack(unsafe(ptr, len(elements) = size))]`, beside a field marked `#[dlpack(owner)]`",
+    )
 }
 
 pub(crate) fn unknown_struct_attribute(key: &Ident) -> Error {
-    let help = suggestion(key, "struct", &symbol::ON_STRUCT);
-    refusal(key.span(), format!("unknown dlpack struct attribute `{key}`"), help)
+    unknown_attribute(key, "struct", &symbol::ON_STRUCT)
 }
 
 pub(crate) fn unknown_variant_attribute(key: &Ident) -> Error {
@@ -31,15 +31,6 @@ pub(crate) fn unknown_variant_attribute(key: &Ident) -> Error {
         format!("unknown dlpack variant attribute `{key}`"),
         "the only one is `#[dlpack(skip)]`, for variants that cannot be exported",
     )
-}
-
-/// All possible attributes, preceded by the most similar one.
-fn suggestion(key: &Ident, kind: &str, words: &[&str]) -> String {
-    let all = format!("{kind} attributes are {}", listed(words));
-    match similar(&key.to_string(), words) {
-        Some(word) => format!("did you mean `{word}`? {all}"),
-        None => all,
-    }
 }
 
 pub(crate) fn belongs_on_the_struct(key: &Ident, owner: &Ident) -> Error {

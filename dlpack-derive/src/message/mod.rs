@@ -5,12 +5,14 @@
 mod import;
 mod item;
 mod key;
+mod parts;
 mod role;
 mod value;
 
 pub(crate) use import::*;
 pub(crate) use item::*;
 pub(crate) use key::*;
+pub(crate) use parts::*;
 pub(crate) use role::*;
 pub(crate) use value::*;
 

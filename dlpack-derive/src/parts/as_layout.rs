@@ -8,12 +8,12 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Data, DeriveInput, Fields};
 
-use super::{finish, message, scope_with};
+use super::{finish, scope_with};
 use crate::ast::Input;
 use crate::attr::StructAttrs;
 use crate::ctxt::Ctxt;
 use crate::symbol::Direction;
-use crate::{check, expand};
+use crate::{check, expand, message};
 
 pub(crate) fn as_layout(input: &DeriveInput) -> TokenStream {
     derive(input, Direction::Export)

@@ -7,12 +7,12 @@ use syn::ext::IdentExt as _;
 use syn::parse::Parser as _;
 use syn::{Data, DeriveInput, Fields, Path, Variant};
 
-use super::attrs::{Node, Words};
-use super::names::{self, Named};
-use super::{finish, message, scope, symbol};
-use crate::attr::{Item, Value};
+use super::{finish, scope};
+use crate::attr::{Item, Value, Words};
 use crate::ctxt::Ctxt;
-use crate::symbol::Direction;
+use crate::dtype_names::{self as names, Named};
+use crate::message;
+use crate::symbol::{self, Direction};
 
 /// A variant and its meaning.
 struct Meaning<'a> {
@@ -48,8 +48,8 @@ enum Endian {
 
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let cx = Ctxt::new(Direction::Export);
-    let node = Node { kind: "data type", ident: &input.ident, words: symbol::ON_DATA_TYPE };
-    let krate = Words::read(&cx, &input.attrs, &node).krate(&cx);
+    let node = ("data type", &input.ident);
+    let krate = Words::of_part(&cx, &input.attrs, node, symbol::ON_DATA_TYPE).krate(&cx);
     let model = match &input.data {
         Data::Enum(data) => {
             let meanings: Vec<_> =
@@ -77,8 +77,8 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
 /// The meaning of a variant; `None` if it was rejected.
 fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
     let ident = &variant.ident;
-    let node = Node { kind: "variant", ident, words: symbol::ON_DATA_TYPE_VARIANT };
-    let words = Words::read(cx, &variant.attrs, &node);
+    let known = symbol::ON_DATA_TYPE_VARIANT;
+    let words = Words::of_part(cx, &variant.attrs, ("variant", ident), known);
     words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
     words.one_of(cx, &[symbol::SKIP, symbol::ALIAS]);
     words.one_of(cx, &[symbol::SKIP, symbol::BIG_ENDIAN, symbol::LITTLE_ENDIAN]);
@@ -87,7 +87,7 @@ fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
         return Some(Meaning { variant: ident, unit, is: Is::Nothing });
     }
     if !unit {
-        cx.push(message::variant_with_fields(ident));
+        cx.push(message::dtype_variant_with_fields(ident));
         return None;
     }
     let alias = words.flag(cx, symbol::ALIAS).cloned();
@@ -116,13 +116,13 @@ fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
 /// The type of `dtype = ...`.
 pub(super) fn dtype(cx: &Ctxt, item: &Item) -> Option<DType> {
     let Value::Assigned(tokens, eq) = &item.value else {
-        cx.push(message::expected_dtype(None, item.value.span().unwrap_or(item.key.span())));
+        cx.push(message::expected_dtype_name(None, item.value.span().unwrap_or(item.key.span())));
         return None;
     };
     let found = tokens.clone().into_iter().next();
     let Ok(path) = Path::parse_mod_style.parse2(tokens.clone()) else {
         let place = found.as_ref().map_or(*eq, proc_macro2::TokenTree::span);
-        cx.push(message::expected_dtype(found.as_ref(), place));
+        cx.push(message::expected_dtype_name(found.as_ref(), place));
         return None;
     };
     let Some(name) = path.get_ident() else { return Some(DType::Path(path)) };

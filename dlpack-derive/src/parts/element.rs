@@ -12,11 +12,13 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Data, DeriveInput, Field, Fields, Member, Type};
 
-use super::attrs::{Node, Words, reprs};
-use super::{finish, first_token, is_phantom, message, scope, symbol};
+use super::{finish, first_token, scope};
+use crate::ast::is_phantom;
+use crate::attr::{Words, reprs};
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
-use crate::symbol::Direction;
+use crate::message;
+use crate::symbol::{self, Direction};
 
 /// A struct that is an element.
 struct Model<'a> {
@@ -38,8 +40,8 @@ struct Memory<'a> {
 
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let cx = Ctxt::new(Direction::Export);
-    let node = Node { kind: "element", ident: &input.ident, words: symbol::ON_ELEMENT };
-    let words = Words::read(&cx, &input.attrs, &node);
+    let node = ("element", &input.ident);
+    let words = Words::of_part(&cx, &input.attrs, node, symbol::ON_ELEMENT);
     let krate = words.krate(&cx);
     let lanes = words.flag(&cx, symbol::LANES).cloned();
     let any_bits = words.flag(&cx, symbol::ANY_BITS).cloned();
@@ -119,8 +121,9 @@ fn several(fields: &Fields) -> bool {
 /// that the other fields are `PhantomData`, `()` or `[T; 0]`.
 fn is_part(cx: &Ctxt, field: &Field, owner: &Ident) -> bool {
     let ident = field.ident.as_ref().unwrap_or(owner);
-    let node = Node { kind: "element field", ident, words: symbol::ON_ELEMENT_FIELD };
-    let skipped = Words::read(cx, &field.attrs, &node).flag(cx, symbol::SKIP).is_some();
+    let known = symbol::ON_ELEMENT_FIELD;
+    let words = Words::of_part(cx, &field.attrs, ("element field", ident), known);
+    let skipped = words.flag(cx, symbol::SKIP).is_some();
     !skipped && !is_phantom(&field.ty)
 }
 

@@ -4,13 +4,9 @@
 //! Each has a file with its model and its expansion; the rest is shared.
 
 mod as_layout;
-mod attrs;
 mod data_type;
 mod element;
-pub(crate) mod message;
-pub(crate) mod names;
 mod storage;
-mod symbol;
 
 pub(crate) use as_layout::{as_layout, from_layout};
 pub(crate) use data_type::derive as data_type;
@@ -73,17 +69,6 @@ fn allowed(input: &DeriveInput) -> impl Iterator<Item = &TokenStream> {
     };
     let fields = fields.into_iter().flat_map(|field| &field.attrs);
     input.attrs.iter().chain(variants).chain(fields).filter_map(crate::ast::allowed)
-}
-
-/// Whether a field is a `PhantomData`, by the name of its type.
-pub(crate) fn is_phantom(ty: &Type) -> bool {
-    match ty {
-        Type::Path(path) => {
-            path.path.segments.last().is_some_and(|last| last.ident == "PhantomData")
-        }
-        Type::Group(group) => is_phantom(&group.elem),
-        _ => false,
-    }
 }
 
 /// The span of the first token of a type: not every compiler underlines the

@@ -6,13 +6,16 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Data, DeriveInput, Fields, Member, Type};
 
-use super::attrs::{Node, Words, reprs};
 use super::data_type::{self, DType};
-use super::{finish, first_token, is_phantom, message, names, scope, symbol};
+use super::{finish, first_token, scope};
+use crate::ast::is_phantom;
+use crate::attr::{Words, packed};
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
+use crate::dtype_names as names;
 use crate::expand::filled;
-use crate::symbol::Direction;
+use crate::message;
+use crate::symbol::{self, Direction};
 
 /// A variant of an enum, or a whole struct.
 struct Variant<'a> {
@@ -43,9 +46,9 @@ struct Reading {
 
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let cx = Ctxt::new(Direction::Export);
-    let node = Node { kind: "storage", ident: &input.ident, words: symbol::ON_STORAGE };
-    let krate = Words::read(&cx, &input.attrs, &node).krate(&cx);
-    if let Some((_, packed)) = reprs(input).into_iter().find(|(word, _)| word == "packed") {
+    let node = ("storage", &input.ident);
+    let krate = Words::of_part(&cx, &input.attrs, node, symbol::ON_STORAGE).krate(&cx);
+    if let Some(packed) = packed(input) {
         cx.push(message::packed_storage(packed));
     }
     let model = match &input.data {
@@ -73,8 +76,8 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
 
 fn of_enum<'a>(cx: &Ctxt, variant: &'a syn::Variant) -> Option<Variant<'a>> {
     let ident = &variant.ident;
-    let node = Node { kind: "variant", ident, words: symbol::ON_STORAGE_VARIANT };
-    let words = Words::read(cx, &variant.attrs, &node);
+    let known = symbol::ON_STORAGE_VARIANT;
+    let words = Words::of_part(cx, &variant.attrs, ("variant", ident), known);
     words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
     let (reading, import) = (reading(cx, &words), import(cx, &words));
     if words.flag(cx, symbol::SKIP).is_some() {
@@ -104,8 +107,7 @@ fn the_field<'a>(
     let mut found: Option<(Member, &Type, Words)> = None;
     for (member, field) in fields.members().zip(fields) {
         let ident = field.ident.as_ref().unwrap_or(owner);
-        let node = Node { kind: "storage field", ident, words: known };
-        let words = Words::read(cx, &field.attrs, &node);
+        let words = Words::of_part(cx, &field.attrs, ("storage field", ident), known);
         if words.flag(cx, symbol::SKIP).is_some() || is_phantom(&field.ty) {
             words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
         } else if found.is_some() {

@@ -11,14 +11,14 @@ mod attr;
 mod bounds;
 #[path = "../../../dlpack-derive/src/check/mod.rs"]
 mod check;
-#[path = "../../../dlpack-derive/src/parts/mod.rs"]
-mod parts;
 #[path = "../../../dlpack-derive/src/ctxt.rs"]
 mod ctxt;
 #[path = "../../../dlpack-derive/src/derive.rs"]
 mod derive;
 #[path = "../../../dlpack-derive/src/did_you_mean.rs"]
 mod did_you_mean;
+#[path = "../../../dlpack-derive/src/dtype_names.rs"]
+mod dtype_names;
 #[path = "../../../dlpack-derive/src/expand/mod.rs"]
 mod expand;
 #[path = "../../../dlpack-derive/src/fallback.rs"]
@@ -27,6 +27,8 @@ mod fallback;
 mod message;
 #[path = "../../../dlpack-derive/src/model.rs"]
 mod model;
+#[path = "../../../dlpack-derive/src/parts/mod.rs"]
+mod parts;
 #[path = "../../../dlpack-derive/src/symbol.rs"]
 mod symbol;
 

@@ -7,10 +7,10 @@ use proc_macro2::TokenTree;
 use quote::format_ident;
 use syn::{Ident, Lit};
 
-use super::symbol;
+use crate::symbol;
 
 /// The result for a name.
-pub(super) enum Named {
+pub(crate) enum Named {
     /// One of [`CONSTANTS`].
     As(&'static str),
     /// One of them in a byte order, and the word for that order.
@@ -20,7 +20,7 @@ pub(super) enum Named {
 }
 
 /// The constants of `DataType`.
-pub(super) const CONSTANTS: [&str; 27] = [
+pub(crate) const CONSTANTS: [&str; 27] = [
     "I8",
     "I16",
     "I32",
@@ -92,7 +92,7 @@ const UNCLEAR: [(&[&str], &str, &str); 4] = [
 ];
 
 /// Looks up the name of a variant.
-pub(super) fn named(variant: &str) -> Named {
+pub(crate) fn named(variant: &str) -> Named {
     let name: String = variant.chars().filter(|&c| c != '_').collect::<String>().to_lowercase();
     if let Some(constant) = clear(&name) {
         return Named::As(constant);
@@ -141,12 +141,12 @@ pub(crate) fn quoted(found: Option<&TokenTree>) -> Option<&'static str> {
 }
 
 /// Whether the elements of a constant are narrower than a byte.
-pub(super) fn is_narrow(constant: &str) -> bool {
+pub(crate) fn is_narrow(constant: &str) -> bool {
     constant.starts_with("FLOAT6") || constant.starts_with("FLOAT4")
 }
 
 /// The name as a token.
-pub(super) fn token(constant: &str, place: proc_macro2::Span) -> Ident {
+pub(crate) fn token(constant: &str, place: proc_macro2::Span) -> Ident {
     format_ident!("{constant}", span = place)
 }
 

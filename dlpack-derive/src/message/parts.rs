@@ -1,15 +1,15 @@
-//! The error messages of the derives in this folder, one function for each
-//! error; see `crate::message`.
+//! Errors of the derives for parts of a tensor.
 
 use proc_macro2::{Ident, Span, TokenTree};
 use syn::{Error, Type};
 
-use super::names::{self, Named};
+use super::{describe, listed, refusal, written};
 use crate::did_you_mean::similar;
-use crate::message::{describe, listed, refusal, written};
+use crate::dtype_names::{self as names, Named};
 
 // ---- keys ----
 
+/// Also the text for other derives: `kind` is *struct*, *field*, *variant*.
 pub(crate) fn unknown_attribute(key: &Ident, kind: &str, words: &[&str]) -> Error {
     let all = format!("{kind} attributes are {}", listed(words));
     let help = match similar(&key.to_string(), words) {
@@ -120,7 +120,7 @@ pub(crate) fn byte_order_not_said(variant: &Ident, constant: &str, order: &str) 
     )
 }
 
-pub(crate) fn variant_with_fields(variant: &Ident) -> Error {
+pub(crate) fn dtype_variant_with_fields(variant: &Ident) -> Error {
     refusal(
         variant.span(),
         format!("variant `{variant}` has fields, but an element type is a plain name"),
@@ -128,7 +128,7 @@ pub(crate) fn variant_with_fields(variant: &Ident) -> Error {
     )
 }
 
-pub(crate) fn expected_dtype(found: Option<&TokenTree>, place: Span) -> Error {
+pub(crate) fn expected_dtype_name(found: Option<&TokenTree>, place: Span) -> Error {
     let meant = names::quoted(found).unwrap_or("FLOAT8_E4M3FN");
     refusal(
         place,
