@@ -80,7 +80,7 @@ pub(crate) struct Layout<'a> {
     pub(crate) padded: bool,
     /// Fields without a role whose types may be aliases of integers, which the compiler
     /// decides. Each has the attribute that skips it.
-    pub(crate) unsaid: Vec<(RoleField<'a>, &'static str)>,
+    pub(crate) unmarked: Vec<(RoleField<'a>, &'static str)>,
 }
 
 impl<'a> Layout<'a> {

@@ -175,7 +175,7 @@ pub(crate) enum Units {
     /// The unit is optional, and is elements by default.
     Elements,
     /// The unit is required.
-    Said,
+    Required,
 }
 
 /// The role of a field in the tensor.
@@ -254,7 +254,7 @@ impl Role {
     pub(crate) const fn units(self) -> Units {
         match self {
             Role::Strides => Units::Elements,
-            Role::Pitch | Role::Offset | Role::Len => Units::Said,
+            Role::Pitch | Role::Offset | Role::Len => Units::Required,
             _ => Units::None,
         }
     }
@@ -285,7 +285,7 @@ mod tests {
         }
         for role in Role::ALL {
             assert!(ON_FIELD.contains(&role.word()));
-            for unit in Unit::ALL.iter().filter(|_| role.units() == Units::Said) {
+            for unit in Unit::ALL.iter().filter(|_| role.units() == Units::Required) {
                 let (word, unit) = (role.word(), unit.word());
                 assert!(rows(&format!("{word}({unit})")) > 0, "`{word}({unit})` is missing");
             }

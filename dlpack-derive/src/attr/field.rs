@@ -118,8 +118,8 @@ fn unit(cx: &Ctxt, item: &Item, role: Role, owner: &Ident) -> Unit {
         } else {
             message::takes_no_value(&item.key, value)
         }),
-        (Units::Said, None) => cx.push(message::unit_missing(&item.key)),
-        (Units::Said | Units::Elements, Some(_)) => return value::unit(cx, item),
+        (Units::Required, None) => cx.push(message::unit_missing(&item.key)),
+        (Units::Required | Units::Elements, Some(_)) => return value::unit(cx, item),
     }
     Unit::Elements
 }

@@ -21,7 +21,7 @@ use crate::model::RoleField;
 use crate::symbol::{Direction, Role};
 
 /// A struct with its fields and their roles.
-pub(super) struct Unsaid<'c, 'a> {
+pub(super) struct UnmarkedFields<'c, 'a> {
     pub(super) cx: &'c Ctxt,
     pub(super) ident: &'a Ident,
     pub(super) fields: &'a [Field<'a>],
@@ -31,11 +31,11 @@ pub(super) struct Unsaid<'c, 'a> {
     pub(super) needs_data: bool,
 }
 
-impl<'a> Unsaid<'_, 'a> {
+impl<'a> UnmarkedFields<'_, 'a> {
     /// Rejects fields that have neither a role nor `skip`, if their tokens show what they
     /// hold. Returns those whose type may be an alias, which the compiler decides.
     pub(super) fn refuse(&self) -> Vec<(RoleField<'a>, &'static str)> {
-        let unsaid: Vec<_> = self
+        let unmarked: Vec<_> = self
             .fields
             .iter()
             .filter(|field| field.attrs.are_silent() && !self.roles.has(field))
@@ -47,10 +47,13 @@ impl<'a> Unsaid<'_, 'a> {
                 && !matches!(holds, Holds::Unknown | Holds::Nothing)
                 && !self.is_excused(field, *holds)
         };
-        let names: Vec<String> =
-            unsaid.iter().filter(|field| numbers(field)).map(|(field, ..)| field.name()).collect();
+        let names: Vec<String> = unmarked
+            .iter()
+            .filter(|field| numbers(field))
+            .map(|(field, ..)| field.name())
+            .collect();
         let mut unknown = Vec::new();
-        for entry in &unsaid {
+        for entry in &unmarked {
             let (field, like, holds) = *entry;
             if let Some(like) = like {
                 self.refuse_lookalike(field, like);
@@ -62,7 +65,7 @@ impl<'a> Unsaid<'_, 'a> {
                     _ => Numbers::Bools,
                 };
                 let skip = self.skip(field);
-                self.cx.push(message::unsaid(
+                self.cx.push(message::unmarked_field(
                     field.place(),
                     &field.name(),
                     holds,

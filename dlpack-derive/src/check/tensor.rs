@@ -3,7 +3,7 @@
 use syn::ext::IdentExt as _;
 use syn::{Ident, Member};
 
-use super::missing_role::Unsaid;
+use super::missing_role::UnmarkedFields;
 use super::role_field::role_field;
 use super::roles::{Roles, Taken};
 use super::types;
@@ -28,7 +28,7 @@ struct Check<'c, 'a> {
     /// A word that was rejected may have been meant as the missing role.
     unread: bool,
     /// Fields without a role, of types that may be aliases of integers.
-    unsaid: Vec<(RoleField<'a>, &'static str)>,
+    unmarked: Vec<(RoleField<'a>, &'static str)>,
 }
 
 /// Builds the parts of a tensor from the fields of a struct.
@@ -48,7 +48,7 @@ pub(super) fn tensor<'a>(
         // The device of memory behind a pointer is not checked, but taken from the field.
         device: check.roles.field(Role::Device).filter(|_| !matches!(data, Some(Data::Raw { .. }))),
         padded: attrs.padded.is_some(),
-        unsaid: check.unsaid,
+        unmarked: check.unmarked,
     };
     Some(Tensor { data: data?, layout, sync: check.roles.field(Role::Sync) })
 }
@@ -69,8 +69,8 @@ pub(super) fn layout<'a>(
     }
     let len = check.roles.counted(Role::Len);
     let placement = check.placement()?;
-    let (padded, unsaid) = (attrs.padded.is_some(), check.unsaid);
-    Some(Layout { placement, len, dtype: None, device: None, padded, unsaid })
+    let (padded, unmarked) = (attrs.padded.is_some(), check.unmarked);
+    Some(Layout { placement, len, dtype: None, device: None, padded, unmarked })
 }
 
 /// Rejects a name that is not a constant of `DataType`. The compiler's own error would
@@ -117,8 +117,9 @@ impl<'c, 'a> Check<'c, 'a> {
         converted(cx, fields);
         let unread = attrs.unread || fields.iter().any(|field| field.attrs.unread);
         let ident = input.ident;
-        let unsaid = Unsaid { cx, ident, fields, attrs, roles: &roles, needs_data }.refuse();
-        Self { cx, ident, fields, attrs, roles, unread, unsaid }
+        let unmarked =
+            UnmarkedFields { cx, ident, fields, attrs, roles: &roles, needs_data }.refuse();
+        Self { cx, ident, fields, attrs, roles, unread, unmarked }
     }
 
     fn data(&self) -> Option<Data<'a>> {

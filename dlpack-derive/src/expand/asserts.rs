@@ -18,20 +18,24 @@ pub(super) fn asserts(model: &Model<'_>) -> TokenStream {
         quote_spanned!(ty.span()=> __dlpack::#assert::<#ty>();)
     });
     let same_rank = same_rank(model);
-    let unsaid = match &model.kind {
-        Kind::Tensor(tensor) => unsaid(model.ident, model.generics, &tensor.layout),
+    let unmarked = match &model.kind {
+        Kind::Tensor(tensor) => unmarked_fields(model.ident, model.generics, &tensor.layout),
         Kind::Transparent(_) | Kind::Enum(_) => TokenStream::new(),
     };
-    quote!(#(#owned)* #same_rank #unsaid)
+    quote!(#(#owned)* #same_rank #unmarked)
 }
 
 /// Rejects fields without a role whose type is that of integers. A type that depends on
 /// type or constant parameters is not checked.
-pub(super) fn unsaid(ident: &Ident, generics: &Generics, layout: &Layout<'_>) -> TokenStream {
+pub(super) fn unmarked_fields(
+    ident: &Ident,
+    generics: &Generics,
+    layout: &Layout<'_>,
+) -> TokenStream {
     let params = Params::of(generics);
     let here = Span::mixed_site();
     let mut constants = Vec::new();
-    for (field, skip) in &layout.unsaid {
+    for (field, skip) in &layout.unmarked {
         let Some(ty) = static_type(field.ty.to_token_stream()) else { continue };
         if params.reach(&ty) {
             continue;
@@ -45,7 +49,7 @@ pub(super) fn unsaid(ident: &Ident, generics: &Generics, layout: &Layout<'_>) ->
         ));
         let place = here.located_at(field.ty.span());
         constants.push(quote_spanned! {place=>
-            const _: () = __dlpack::unsaid(__dlpack::Field::<#ty>::HOLDS_NUMBERS, #text);
+            const _: () = __dlpack::reject_unmarked(__dlpack::Field::<#ty>::HOLDS_NUMBERS, #text);
         });
     }
     if constants.is_empty() {

@@ -24,9 +24,9 @@ pub(crate) fn from_layout(
     let wants = wants_of_layout(layout, false);
     let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> __tensor)));
     let order = order_of_copy(layout);
-    let unsaid = asserts::unsaid(ident, generics, layout);
+    let unmarked = asserts::unmarked_fields(ident, generics, layout);
     quote_spanned! {here=>
-        #unsaid
+        #unmarked
         #[automatically_derived]
         impl #params __dlpack::FromLayout for #ident #args #where_clause {
             const ORDER: __dlpack::Order = #order;

@@ -50,8 +50,8 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
         }
     };
     let (ident, allowed) = (model.ident, &model.allowed);
-    let unsaid = match &model.source {
-        Source::Tensor { layout, .. } => asserts::unsaid(ident, model.generics, layout),
+    let unmarked = match &model.source {
+        Source::Tensor { layout, .. } => asserts::unmarked_fields(ident, model.generics, layout),
         Source::Transparent { .. } | Source::Enum(_) => TokenStream::new(),
     };
     let (params, args, _) = model.generics.split_for_impl();
@@ -77,7 +77,7 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
         #(#[allow(#allowed)])*
         const _: () = {
             use #private::import as __dlpack;
-            #unsaid
+            #unmarked
             #item
         };
     }

@@ -11,7 +11,7 @@ use crate::model::{DType, Dim, Layout, Order, Placement, RoleField, Shape, Steps
 use crate::symbol::Unit;
 
 /// The code that describes a layout.
-pub(super) struct Parts {
+pub(super) struct LayoutCode {
     /// Describes the layout in `__out`, from the fields of `self`, each borrowed
     /// separately: an expression of type `Shaped<'_>`, preceded by statements.
     ///
@@ -23,7 +23,7 @@ pub(super) struct Parts {
     pub(super) constant: Option<TokenStream>,
 }
 
-impl Parts {
+impl LayoutCode {
     /// The body as one expression, in braces if it has statements.
     pub(super) fn expression(&self) -> TokenStream {
         let body = &self.body;
@@ -40,14 +40,18 @@ impl Parts {
 struct Writer<'a> {
     ident: &'a Ident,
     generics: &'a Generics,
-    parts: Parts,
+    code: LayoutCode,
     /// The expression for the layout so far, which no statement contains yet.
     layout: Option<TokenStream>,
 }
 
-pub(super) fn parts<'a>(ident: &'a Ident, generics: &'a Generics, layout: &Layout<'a>) -> Parts {
-    let parts = Parts { body: TokenStream::new(), constant: None };
-    let mut writer = Writer { ident, generics, parts, layout: None };
+pub(super) fn code<'a>(
+    ident: &'a Ident,
+    generics: &'a Generics,
+    layout: &Layout<'a>,
+) -> LayoutCode {
+    let code = LayoutCode { body: TokenStream::new(), constant: None };
+    let mut writer = Writer { ident, generics, code, layout: None };
     match &layout.placement {
         Placement::Nested(field) => writer.set(Writer::call("layout", *field, "__out")),
         Placement::Fields { shape, steps, .. } => writer.steps(shape, steps),
@@ -83,8 +87,8 @@ pub(super) fn parts<'a>(ident: &'a Ident, generics: &'a Generics, layout: &Layou
         writer.set(quote_spanned!(here=> __dlpack::padded(__shaped)));
     }
     let end = writer.layout.take();
-    writer.parts.body.extend(end);
-    writer.parts
+    writer.code.body.extend(end);
+    writer.code
 }
 
 fn by_unit(unit: Unit, elements: &'static str, bytes: &'static str) -> &'static str {
@@ -96,7 +100,7 @@ fn by_unit(unit: Unit, elements: &'static str, bytes: &'static str) -> &'static 
 
 impl<'a> Writer<'a> {
     fn say(&mut self, statement: TokenStream) {
-        self.parts.body.extend(statement);
+        self.code.body.extend(statement);
     }
 
     /// A call of a runtime function for a field. The turbofish contains the field's type,
@@ -169,7 +173,7 @@ impl<'a> Writer<'a> {
         // A constant item is evaluated even if the struct is never exported, so an invalid
         // dimension is an error at its definition.
         let rank = Literal::usize_unsuffixed(dims.len());
-        self.parts.constant = Some(quote_spanned! {here=>
+        self.code.constant = Some(quote_spanned! {here=>
             const __SHAPE: [__dlpack::i64; #rank] = [#(#values),*];
         });
         ("constants", quote_spanned!(here=> &__SHAPE))

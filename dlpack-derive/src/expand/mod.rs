@@ -59,10 +59,10 @@ pub(crate) fn as_layout(
 ) -> TokenStream {
     let (params, args, _) = generics.split_for_impl();
     let where_clause = bounds::where_layout(generics, bound, layout);
-    let layout::Parts { body, constant } = layout::parts(ident, generics, layout);
-    let unsaid = asserts::unsaid(ident, generics, layout);
+    let layout::LayoutCode { body, constant } = layout::code(ident, generics, layout);
+    let unmarked = asserts::unmarked_fields(ident, generics, layout);
     quote_spanned! {Span::mixed_site()=>
-        #unsaid
+        #unmarked
         #constant
         #[automatically_derived]
         impl #params __dlpack::AsLayout for #ident #args #where_clause {

@@ -11,7 +11,7 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type;
 use syn::spanned::Spanned as _;
 
-use super::layout::{self, Parts};
+use super::layout::{self, LayoutCode};
 use super::methods::Methods;
 use super::tokens::{borrowed, value_of};
 use crate::bounds;
@@ -19,9 +19,9 @@ use crate::model::{Access, Data, Dim, Model, RoleField, Tensor};
 use crate::symbol::Unit;
 
 pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Methods) {
-    let parts = layout::parts(model.ident, model.generics, &tensor.layout);
-    let items = items(model, tensor, &parts);
-    let layout = parts.expression();
+    let code = layout::code(model.ident, model.generics, &tensor.layout);
+    let items = items(model, tensor, &code);
+    let layout = code.expression();
     let mut methods = match &tensor.data {
         Data::Storage(data) => in_storage(model, *data, &layout),
         Data::Slice { owner, element, shared } => {
@@ -41,7 +41,7 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
 }
 
 /// The type of the data. Its bound is only checked here.
-fn items(model: &Model<'_>, tensor: &Tensor<'_>, parts: &Parts) -> TokenStream {
+fn items(model: &Model<'_>, tensor: &Tensor<'_>, code: &LayoutCode) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();
     let where_clause = bounds::where_clause(model);
@@ -49,7 +49,7 @@ fn items(model: &Model<'_>, tensor: &Tensor<'_>, parts: &Parts) -> TokenStream {
         Data::Storage(data) => data.ty.to_token_stream(),
         Data::Slice { .. } | Data::Raw { .. } => quote!(__dlpack::NoStorage),
     };
-    let constant = &parts.constant;
+    let constant = &code.constant;
     let choices = match &tensor.data {
         Data::Slice { owner, .. } if owner.with.is_none() => quote_spanned! {Span::mixed_site()=>
             use __dlpack::lending::*;

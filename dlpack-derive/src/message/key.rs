@@ -50,7 +50,7 @@ pub(crate) fn belongs_on_a_field(item: &Item) -> Error {
             let unit = Unit::ALL.into_iter().find(|unit| unit.word() == said);
             format!("{word}({})", unit.unwrap_or(Unit::Bytes).word())
         }
-        (Some(role), _) if role.units() == symbol::Units::Said => format!("{word}(bytes)"),
+        (Some(role), _) if role.units() == symbol::Units::Required => format!("{word}(bytes)"),
         _ if word == symbol::UNSAFE => "unsafe(ptr, len(elements) = size)".to_owned(),
         _ => word.clone(),
     };

@@ -218,7 +218,7 @@ pub(crate) enum Numbers {
 }
 
 /// `skip` is the attribute for this field, `names` are all fields with this error.
-pub(crate) fn unsaid(
+pub(crate) fn unmarked_field(
     place: Span,
     field: &str,
     holds: Numbers,
@@ -268,7 +268,7 @@ pub(crate) fn lookalike(field: &Ident, role: Role, skip: &str) -> Error {
     let word = role.word();
     let attribute = match role.units() {
         Units::None => format!("`#[dlpack({word})]`"),
-        Units::Elements | Units::Said => {
+        Units::Elements | Units::Required => {
             format!("`#[dlpack({word}(elements))]` or `#[dlpack({word}(bytes))]`")
         }
     };

@@ -49,7 +49,7 @@ pub use inner::{
     Inner, inner_describe, inner_describe_mut, inner_share, inner_storage, inner_sync_for,
     inner_to_dlpack_on, read_only, skipped,
 };
-pub use numbers::{Field, Numbers, OtherField, unsaid};
+pub use numbers::{Field, Numbers, OtherField, reject_unmarked};
 pub use raw::{NoStorage, RawPointer, raw, raw_data, raw_device};
 pub use slice::{LendsSlice, SharedByClone, lender, lending, share_slice, slice};
 

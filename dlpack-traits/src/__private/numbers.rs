@@ -42,7 +42,7 @@ impl<T: ?Sized> OtherField for Field<T> {}
 ///
 /// At compile time, with `text`.
 #[track_caller]
-pub const fn unsaid(holds_numbers: bool, text: &'static str) {
+pub const fn reject_unmarked(holds_numbers: bool, text: &'static str) {
     assert!(!holds_numbers, "{}", text);
 }
 
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn only_numbers_fail_the_build() {
-        unsaid(false, "");
-        let failed = std::panic::catch_unwind(|| unsaid(true, "field `row`"));
+        reject_unmarked(false, "");
+        let failed = std::panic::catch_unwind(|| reject_unmarked(true, "field `row`"));
         assert!(failed.is_err());
     }
 }

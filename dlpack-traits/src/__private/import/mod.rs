@@ -17,7 +17,7 @@ pub use core::option::Option;
 pub use core::primitive::{bool, i64};
 pub use core::result::Result;
 
-pub use crate::__private::{Field, OtherField, extent as constant, integer, unsaid};
+pub use crate::__private::{Field, OtherField, extent as constant, integer, reject_unmarked};
 pub use crate::describe::Order;
 pub use crate::device::Device;
 pub use crate::dims::Dim;
