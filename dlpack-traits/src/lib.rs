@@ -102,6 +102,7 @@ mod managed;
 mod panic;
 #[cfg(any(feature = "pyo3", test))]
 pub mod python;
+mod refcount;
 mod storage;
 mod stream;
 pub mod strides;

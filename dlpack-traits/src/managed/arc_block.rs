@@ -10,9 +10,9 @@ use crate::ffi::DLManagedTensorVersioned;
 use crate::flags::Flags;
 use crate::managed::allocation::Allocation;
 use crate::managed::head::Head;
-use crate::managed::refcount::RefCount;
 use crate::managed::{ManagedStruct, ManagedTensor};
 use crate::panic::{catch_panic, catch_second_panic};
+use crate::refcount::RefCount;
 use crate::stream::ConsumerPlace;
 
 /// The C struct is the versioned one: only that can express READ_ONLY, which nearly all

@@ -12,7 +12,6 @@ mod head;
 mod legacy;
 mod packet;
 mod raw_managed;
-mod refcount;
 mod release;
 mod tensor;
 

@@ -8,8 +8,8 @@ use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
 use super::try_box::{fill, try_place};
-use crate::atomic::{AtomicUsize, Ordering};
 use crate::error::Error;
+use crate::refcount::RefCount;
 
 /// An `Arc` without weak references, whose constructor returns an error if there is no
 /// memory, where `Arc` aborts the process.
@@ -35,12 +35,9 @@ pub(crate) struct UniqueTryArc<T> {
 }
 
 struct Inner<T> {
-    owners: AtomicUsize,
+    owners: RefCount,
     value: T,
 }
-
-/// The maximum reference count. More owners can exist only if owners have been forgotten.
-const MOST: usize = isize::MAX.unsigned_abs();
 
 // SAFETY: it returns `&T` on any thread, and the thread of the last owner drops the `T`.
 unsafe impl<T: Send + Sync> Send for TryArc<T> {}
@@ -59,7 +56,7 @@ impl<T> UninitTryArc<T> {
     /// Moves a value to its final place.
     #[inline(always)]
     pub(crate) fn fill(self, value: T) -> UniqueTryArc<T> {
-        UniqueTryArc { place: fill(self.place, Inner { owners: AtomicUsize::new(1), value }) }
+        UniqueTryArc { place: fill(self.place, Inner { owners: RefCount::one(), value }) }
     }
 }
 
@@ -97,8 +94,7 @@ impl<T> TryArc<T> {
     /// Returns the value, if this is its only owner.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
-        // Acquire: the operations of other owners happened before their release.
-        if self.place().owners.load(Ordering::Acquire) != 1 {
+        if !self.place().owners.is_one() {
             return None;
         }
         // SAFETY: there is no other owner, and this one, which alone could be cloned, is
@@ -132,12 +128,7 @@ impl<T> Clone for TryArc<T> {
     /// space.
     #[inline]
     fn clone(&self) -> Self {
-        // Relaxed: the thread that makes an owner already has one.
-        let before = self.place().owners.fetch_add(1, Ordering::Relaxed);
-        if before > MOST {
-            self.place().owners.fetch_sub(1, Ordering::Relaxed);
-            panic!("too many owners of one value");
-        }
+        assert!(self.place().owners.add(), "too many owners of one value");
         Self { place: self.place, owns: PhantomData }
     }
 }
@@ -146,12 +137,9 @@ impl<T> Drop for TryArc<T> {
     #[inline]
     fn drop(&mut self) {
         let owners = &self.place().owners;
-        // Acquire: the operations of earlier owners happened before. An only owner is not
-        // subtracted: no other thread can add one, because this one is mutably borrowed.
-        // Release: the operations of this owner happen before the last owner's drop.
-        if owners.load(Ordering::Acquire) == 1 || owners.fetch_sub(1, Ordering::Release) == 1 {
-            // Acquire by a load, because ThreadSanitizer does not support fences.
-            self.place().owners.load(Ordering::Acquire);
+        // An only owner is not subtracted: no other thread can add one, because this one is
+        // mutably borrowed.
+        if owners.is_one() || owners.remove() {
             // SAFETY: the pointer came from a box, and no owner is left.
             drop(unsafe { Box::from_raw(self.place.as_ptr()) });
         }
@@ -171,6 +159,7 @@ mod tests {
     use alloc::sync::Arc;
 
     use super::*;
+    use crate::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn the_last_owner_drops_the_value() {
@@ -202,13 +191,12 @@ mod tests {
     #[test]
     fn owners_can_be_forgotten_without_end() {
         let one = TryArc::new(7).unwrap();
-        one.place().owners.store(MOST, Ordering::Relaxed);
+        one.place().owners.set(isize::MAX.unsigned_abs());
         core::mem::forget(one.clone());
         let another = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| one.clone()));
         assert!(another.is_err());
-        assert_eq!(one.place().owners.load(Ordering::Relaxed), MOST + 1);
         assert_eq!(alloc::format!("{one:?}"), "7");
-        one.place().owners.store(1, Ordering::Relaxed);
+        one.place().owners.set(2);
     }
 
     #[test]

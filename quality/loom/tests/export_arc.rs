@@ -8,7 +8,7 @@ mod atomic {
     pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
 }
 
-#[path = "../../../dlpack-traits/src/managed/refcount.rs"]
+#[path = "../../../dlpack-traits/src/refcount.rs"]
 #[allow(dead_code, reason = "a model needs some of it")]
 mod owners;
 

@@ -1,4 +1,4 @@
-//! The reference count of a block, in one word: [`RefCount`].
+//! The reference count of an allocation, in one word: [`RefCount`].
 //!
 //! This module uses no other item of the crate than its atomics, so that `quality/loom` can
 //! include the file unchanged, and check every access to a block around it.
@@ -6,7 +6,7 @@
 use crate::atomic::{AtomicUsize, Ordering};
 
 /// The number of handles to a block, and whether it is lent to a consumer. Each handle, and
-/// the consumer, keeps the block alive.
+/// the consumer, keeps the block alive. A block that is never lent has handles only.
 #[derive(Debug)]
 pub(crate) struct RefCount(AtomicUsize);
 
@@ -24,19 +24,19 @@ impl RefCount {
     }
 
     /// Adds a handle, on behalf of an existing one. Returns false if there are too many.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&self) -> bool {
         // Relaxed: the thread that makes a handle already has one.
-        let before = self.0.fetch_add(HANDLE, Ordering::Relaxed);
-        if before > MOST {
-            self.0.fetch_sub(HANDLE, Ordering::Relaxed);
+        if self.0.fetch_add(HANDLE, Ordering::Relaxed) <= MOST {
+            return true;
         }
-        before <= MOST
+        self.0.fetch_sub(HANDLE, Ordering::Relaxed);
+        false
     }
 
     /// Removes a handle. Returns true if it was the last owner: the caller must free the
     /// block. After false the block may already be freed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&self) -> bool {
         self.leave(HANDLE)
     }
@@ -61,7 +61,13 @@ impl RefCount {
         self.0.load(Ordering::Acquire) == HANDLE
     }
 
-    #[inline]
+    /// Sets the word.
+    #[cfg(test)]
+    pub(crate) fn set(&self, word: usize) {
+        self.0.store(word, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
     fn leave(&self, part: usize) -> bool {
         // Release: the operations of this owner happen before the last owner's drop.
         let last = self.0.fetch_sub(part, Ordering::Release) == part;
@@ -74,8 +80,8 @@ impl RefCount {
 }
 
 // Not compiled with loom's atomics, which work only inside of a model.
-#[cfg(test)]
 #[cfg(not(loom))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
