@@ -59,32 +59,20 @@ impl ManagedTensor {
     /// for a tensor that the legacy struct cannot express. The tensor is then released.
     #[inline]
     pub(crate) fn into_legacy(self) -> Result<ManagedTensor<DLManagedTensor>, Error> {
-        let (access, synchronized, mut refused) = (self.access(), self.synchronized(), None);
-        match RawManaged::from(self).into_legacy(&mut refused) {
-            Some(tensor) => {
-                let managed = tensor.into_raw();
-                // SAFETY: 1. and 2. Guaranteed by the handle, which was consumed. 3. It is
-                // the access of the same loan. 4. The struct is not versioned. 5.
-                // Guaranteed by the handle.
-                Ok(unsafe { ManagedTensor::from_raw(managed, access, synchronized) })
-            }
-            None => Err(refused.unwrap_or(Error::ReadOnlyLegacy)),
-        }
+        let (access, synchronized) = (self.access(), self.synchronized());
+        let managed = RawManaged::from(self).into_legacy()?.into_raw();
+        // SAFETY: 1. and 2. Guaranteed by the handle, which was consumed. 3. It is the access
+        // of the same loan. 4. The struct is not versioned. 5. Guaranteed by the handle.
+        Ok(unsafe { ManagedTensor::from_raw(managed, access, synchronized) })
     }
 }
 
 impl RawManaged {
-    /// Converts the tensor to the legacy struct. `None` if the legacy struct cannot express
-    /// it, with the reason in `refused`: [`Error::ReadOnlyLegacy`], [`Error::PaddedLegacy`]
-    /// or [`Error::UnsupportedDType`]. The tensor is then released.
+    /// [`ManagedTensor::into_legacy`].
     #[inline]
-    pub(crate) fn into_legacy(
-        self,
-        refused: &mut Option<Error>,
-    ) -> Option<RawManaged<DLManagedTensor>> {
+    pub(crate) fn into_legacy(self) -> Result<RawManaged<DLManagedTensor>, Error> {
         if let Some(error) = not_in_legacy(self.managed()) {
-            *refused = Some(error);
-            return None;
+            return Err(error);
         }
         let both = self.into_raw().cast::<VersionedAndLegacy>();
         let fields = Fields { manager_ctx: both.as_ptr().cast(), deleter: Some(delete) };
@@ -100,7 +88,7 @@ impl RawManaged {
         // SAFETY: 1. By the assertions above it is a legacy struct, whose arrays are those
         // of the versioned one. 2. Its deleter calls the deleter of the versioned struct,
         // which any thread may call once. 4. It is not versioned.
-        Some(unsafe { RawManaged::from_raw(legacy) })
+        Ok(unsafe { RawManaged::from_raw(legacy) })
     }
 }
 
@@ -186,10 +174,9 @@ mod tests {
 
     #[test]
     fn the_legacy_struct_owns_what_the_versioned_one_did() {
-        let (alive, mut refused) = (Arc::new(()), None);
-        let legacy = exported(&alive, Flags::IS_COPIED).into_legacy(&mut refused);
-        assert_eq!(refused, None);
-        let mut copy = *legacy.as_ref().expect("legacy").managed();
+        let alive = Arc::new(());
+        let legacy = exported(&alive, Flags::IS_COPIED).into_legacy().expect("legacy");
+        let mut copy = *legacy.managed();
         assert_eq!((DataType::from(copy.dl_tensor.dtype), copy.dl_tensor.ndim), (DataType::F32, 1));
         // SAFETY: there is one dimension.
         assert_eq!(unsafe { copy.dl_tensor.shape.read() }, 2);
@@ -197,12 +184,12 @@ mod tests {
         let elements = unsafe { copy.dl_tensor.data.cast::<[f32; 2]>().read() };
         assert_eq!(elements.map(f32::to_bits), [1.0_f32, 2.0].map(f32::to_bits));
         assert_eq!(Arc::strong_count(&alive), 2);
-        let _ = legacy.map(RawManaged::into_raw);
+        let _ = legacy.into_raw();
         let deleter = copy.deleter.expect("a deleter");
         // SAFETY: 1. The argument is a copy of the struct. 2. It is the only call.
         unsafe { deleter(&raw mut copy) };
         assert_eq!(Arc::strong_count(&alive), 1);
-        drop(exported(&alive, Flags::NONE).into_legacy(&mut refused));
+        drop(exported(&alive, Flags::NONE).into_legacy());
         assert_eq!(Arc::strong_count(&alive), 1);
         assert_eq!(format!("{:?}", exported(&alive, Flags::NONE)), "RawManaged");
     }
@@ -217,12 +204,12 @@ mod tests {
                 out.shape(&[2]).data(self.0.data())
             }
         }
-        let (alive, mut refused) = (Arc::new(()), None);
+        let alive = Arc::new(());
         let numbers = Numbers(SharedBuffer::zeroed(2).expect("memory"), Arc::clone(&alive));
         let shared = ExportArc::new(numbers).expect("memory");
         for _ in 0..2 {
             let lent = RawManaged::from(shared.to_dlpack().expect("a tensor"));
-            let legacy = lent.into_legacy(&mut refused).expect("writable").into_raw();
+            let legacy = lent.into_legacy().expect("writable").into_raw();
             // SAFETY: the struct is ours until the deleter is called.
             let mut copy = unsafe { legacy.read() };
             // SAFETY: as above; a consumer may write anything to it.
@@ -231,12 +218,12 @@ mod tests {
             let deleter = copy.deleter.expect("a deleter");
             // SAFETY: 1. The argument is a copy of the struct. 2. It is the only call.
             unsafe { deleter(&raw mut copy) };
-            assert_eq!((refused, Arc::strong_count(&alive)), (None, 2));
+            assert_eq!(Arc::strong_count(&alive), 2);
         }
         let last = RawManaged::from(shared.to_dlpack().expect("a tensor"));
         drop(shared);
-        drop(last.into_legacy(&mut refused));
-        assert_eq!((refused, Arc::strong_count(&alive)), (None, 1));
+        assert!(last.into_legacy().is_ok());
+        assert_eq!(Arc::strong_count(&alive), 1);
     }
 
     #[test]
@@ -246,9 +233,8 @@ mod tests {
             (Flags::READ_ONLY, Error::ReadOnlyLegacy),
             (Flags::IS_SUBBYTE_TYPE_PADDED, Error::PaddedLegacy),
         ] {
-            let mut refused = None;
-            assert!(exported(&alive, flags).into_legacy(&mut refused).is_none());
-            assert_eq!((refused, Arc::strong_count(&alive)), (Some(error), 1));
+            assert_eq!(exported(&alive, flags).into_legacy().err(), Some(error));
+            assert_eq!(Arc::strong_count(&alive), 1);
         }
     }
 }

@@ -48,11 +48,9 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
             let (stream, mut refused) = (StreamArg::unspecified(), None);
             let shared = (class.share_or)(object, kind, stream, &mut refused);
             if let Some(tensor) = shared {
-                let mut not_in_legacy = None;
-                let capsule = encapsulate(py, tensor, kind, &mut not_in_legacy);
-                match not_in_legacy {
-                    None => return capsule,
-                    Some(error) => slow_path = SlowPath::Copy(error),
+                match encapsulate(py, tensor, kind) {
+                    Ok(capsule) => return capsule,
+                    Err(error) => slow_path = SlowPath::Copy(error),
                 }
             } else if let Some(fault) = refused {
                 slow_path = match fault {

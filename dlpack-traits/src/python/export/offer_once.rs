@@ -17,7 +17,7 @@ use crate::device::Device;
 use crate::export::{DLPackExport, into_managed};
 use crate::python::export::protocol::Copy;
 use crate::python::export::request::{Keywords, request};
-use crate::python::export::to_capsule::{in_capsule, waiting};
+use crate::python::export::to_capsule::{encapsulate, waiting};
 
 /// Makes an object with the two methods of the protocol, for a `from_dlpack` that does not
 /// accept capsules. The export synchronizes with the stream that the consumer passes, which
@@ -70,7 +70,7 @@ fn export<E: DLPackExport + Send + 'static>(
     let tensor = taken.ok_or_else(|| PyBufferError::new_err("the tensor was exported already"))?;
     // The host waits if the consumer passes no stream.
     let managed = waiting(py, !device.is_host(), || into_managed(tensor, stream))?;
-    let capsule = in_capsule(py, managed, plan.capsule)?;
+    let capsule = encapsulate(py, managed, plan.capsule)?;
     // SAFETY: `capsule` is a new reference, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, capsule) }.map(Bound::unbind)
 }

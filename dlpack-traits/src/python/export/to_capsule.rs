@@ -5,8 +5,6 @@
 //! from the interpreter, because it may wait for a device whose work needs the GIL. Classes
 //! on the CPU do not pay for that.
 
-use core::ptr;
-
 use pyo3::ffi::PyObject;
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;
@@ -47,9 +45,9 @@ pub(in crate::python) fn export<B: Backends>(
         Err(Error::ReadOnlyLegacy)
     } else if alone {
         // The storage cannot be shared, so the Python object becomes the owner.
-        return Ok(in_capsule(py, into_managed(PyOwner::new(object), stream)?, plan.capsule)?);
+        return Ok(encapsulate(py, into_managed(PyOwner::new(object), stream)?, plan.capsule)?);
     } else {
-        shared.and_then(|tensor| in_capsule(py, tensor, plan.capsule))
+        shared.and_then(|tensor| encapsulate(py, tensor, plan.capsule))
     };
     match shared {
         Ok(capsule) => Ok(capsule),
@@ -83,37 +81,25 @@ fn copied<B: Backends>(
 ) -> PyResult<*mut PyObject> {
     let long = B::HAS_STREAMS || is_large(value);
     let tensor = waiting(py, long, || plan.copied::<B>(value, stream))?;
-    Ok(in_capsule(py, tensor, plan.capsule)?)
+    Ok(encapsulate(py, tensor, plan.capsule)?)
 }
 
-/// Calls [`encapsulate`], and returns the reason as an error.
-pub(in crate::python) fn in_capsule(
+/// Puts a tensor into a capsule of the given kind. Returns NULL with an exception set if
+/// Python cannot allocate the capsule. On failure the tensor is released.
+///
+/// # Errors
+///
+/// Those of [`RawManaged::into_legacy`].
+#[inline(always)]
+pub(in crate::python) fn encapsulate(
     py: Python<'_>,
     tensor: impl Into<RawManaged>,
     kind: Capsule,
 ) -> Result<*mut PyObject, Error> {
-    let mut refused = None;
-    let capsule = encapsulate(py, tensor.into(), kind, &mut refused);
-    refused.map_or(Ok(capsule), Err)
-}
-
-/// Puts a tensor into a capsule of the given kind. If [`RawManaged::into_legacy`] rejects
-/// the tensor, returns NULL and stores the reason in `refused`. If Python cannot allocate
-/// the capsule, returns NULL with an exception set. On failure the tensor is released.
-#[inline(always)]
-pub(in crate::python) fn encapsulate(
-    py: Python<'_>,
-    tensor: RawManaged,
-    kind: Capsule,
-    refused: &mut Option<Error>,
-) -> *mut PyObject {
-    match kind {
-        Capsule::Versioned => capsule::new(py, tensor),
-        Capsule::Legacy => match tensor.into_legacy(refused) {
-            Some(tensor) => capsule::new(py, tensor),
-            None => ptr::null_mut(),
-        },
-    }
+    Ok(match kind {
+        Capsule::Versioned => capsule::new(py, tensor.into()),
+        Capsule::Legacy => capsule::new(py, tensor.into().into_legacy()?),
+    })
 }
 
 /// Calls `run`, detached from the interpreter if it may take long.
