@@ -2,16 +2,16 @@
 //! `docs/ERRORS.md` defines the style; `ui-tests` contains each message in
 //! context.
 
+mod attribute;
 mod import;
 mod item;
-mod key;
 mod parts;
 mod role;
 mod value;
 
+pub(crate) use attribute::*;
 pub(crate) use import::*;
 pub(crate) use item::*;
-pub(crate) use key::*;
 pub(crate) use parts::*;
 pub(crate) use role::*;
 pub(crate) use value::*;

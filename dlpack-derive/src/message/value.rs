@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenTree};
 use quote::ToTokens as _;
 use syn::{Error, LitInt, Path};
 
-use super::key::on_the_struct;
+use super::attribute::on_the_struct;
 use super::{describe, refusal};
 
 pub(crate) fn takes_no_value(key: &Ident, value: Span) -> Error {

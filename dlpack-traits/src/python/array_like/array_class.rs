@@ -13,7 +13,7 @@ use crate::managed::ManagedTensor;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow};
 use crate::python::export::export_class::ExportClass;
-use crate::python::export::owner::PyOwner;
+use crate::python::export::py_owner::PyOwner;
 use crate::python::export::to_capsule::waiting;
 use crate::stream::StreamArg;
 use crate::view::TensorView;

@@ -18,9 +18,9 @@ pub(in crate::python) mod export_class;
 pub(in crate::python) mod method_def;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod offer_once;
-#[cfg(feature = "pyo3")]
-pub(in crate::python) mod owner;
 pub(in crate::python) mod protocol;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod py_owner;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod reexport;
 #[cfg(feature = "pyo3")]

@@ -17,8 +17,8 @@ use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::capsule;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::erased_ref::{ErasedRef, share};
-use crate::python::export::owner::PyOwner;
 use crate::python::export::protocol::{Capsule, Copy, Plan};
+use crate::python::export::py_owner::PyOwner;
 use crate::python::interpreter::detach::detached;
 use crate::stream::StreamArg;
 

@@ -17,8 +17,8 @@ use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::convert::{self, attached, attached_object, panicked};
 use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow, share_or};
 use crate::python::export::export_class::ExportClass;
-use crate::python::export::owner::{PyOwner, own_or};
 use crate::python::export::protocol::Capsule;
+use crate::python::export::py_owner::{PyOwner, own_or};
 use crate::python::interpreter::pending_exception::preserve_exception;
 use crate::stream::StreamArg;
 
