@@ -20,11 +20,15 @@ fn texts(folder: &Path, extension: &str, found: &mut Vec<(PathBuf, String)>) {
 
 /// Names of the modules that the texts define.
 fn modules(texts: &[(PathBuf, String)]) -> Vec<String> {
-    let functions = texts.iter().flat_map(|(_, text)| text.split("#[pymodule]\n").skip(1));
-    functions
-        .filter_map(|function| {
-            let function = function.strip_prefix("pub ").unwrap_or(function);
-            Some(function.strip_prefix("fn ")?.split_once('(')?.0.to_owned())
+    let items = texts.iter().flat_map(|(_, text)| text.split("#[pymodule]\n").skip(1));
+    items
+        .filter_map(|item| {
+            let item = item.strip_prefix("pub ").unwrap_or(item);
+            let name = match item.strip_prefix("fn ") {
+                Some(function) => function.split_once('(')?.0,
+                None => item.strip_prefix("mod ")?.split_once(" {")?.0,
+            };
+            Some(name.to_owned())
         })
         .collect()
 }
