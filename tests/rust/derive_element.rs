@@ -5,8 +5,9 @@
 use core::marker::PhantomData;
 use core::mem::size_of;
 
+use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
-use tensors::{Complex, DLPackExport, DataType, Element};
+use tensors::{Complex, DLPackExport, DataType, Element, Error};
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[dlpack(crate = ::tensors)]
@@ -121,6 +122,20 @@ fn an_array_adds_axes() {
     tensor.delete(Farewell::Plain);
 
     assert_eq!((Spinor::DTYPE, Spinor::AXES), (DataType::COMPLEX128, &[2][..]));
+}
+
+/// A stride of 0 gives a tensor any number of elements. Each of these has three parts.
+#[test]
+fn more_parts_than_fit_in_64_bits_are_refused() {
+    let (third, shape) = (i64::MAX / 3, |dim| [dim, 1]);
+    let pixels = [Rgb([1, 2, 3])];
+    let view = |dim| {
+        let tensor = Owner::new(&pixels[..], &shape(dim)).strided(&[0, 1], 0);
+        tensor.tensor().map(|view| view.numel())
+    };
+    assert_eq!(view(third), Ok(third * 3));
+    assert_eq!(view(third + 1), Err(Error::SizeOverflow));
+    assert_eq!(view(i64::MAX), Err(Error::SizeOverflow));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::facts::Facts;
 use super::lists::Described;
 use super::packed::Packed;
 use super::shaped::{Shaped, Strides};
-use super::slot::{INLINE, Slot};
+use super::slot::Slot;
 use super::walk::contiguous;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -225,7 +225,7 @@ impl<'a> Shaped<'a> {
             _ => return None,
         };
         let axes = memory.axes;
-        if !axes.is_empty() && self.lists.ndim().saturating_add(axes.len()) > INLINE {
+        if !axes.is_empty() && !self.lists.can_append(axes) {
             return None;
         }
         // Offsets, strides and lengths count elements of the storage, which may be arrays

@@ -113,6 +113,15 @@ impl<'a> Lists<'a> {
         }
     }
 
+    /// Whether the axes of each element fit in the slot, and the number of their parts in all
+    /// elements in 64 bits. With strides of 0, that number may be larger than any memory.
+    #[inline(always)]
+    pub(super) fn can_append(&self, axes: &[i64]) -> bool {
+        let (shape, _) = self.split();
+        let all = shape.iter().chain(axes).map(|&dim| (Some(dim), ()));
+        self.ndim.saturating_add(axes.len()) <= INLINE && contiguous(all, |(), _, _| {}).is_some()
+    }
+
     /// Appends the axes of elements that are contiguous arrays; the existing strides count
     /// such elements.
     #[inline(never)]
