@@ -17,9 +17,10 @@ use super::blocking::{run_blocking, synchronize_device};
 use super::memory::MemoryRef;
 use super::staged::{from_host, to_host};
 use super::{Allocator, Backend, ConsumerStreams, Memcpy, Stream, WorkStream, deferred_free};
+use crate::byte_atomic;
 use crate::device::Device;
 use crate::dtype::DataType;
-use crate::element::{AnyBits, Element, bytes_of_mut, zero};
+use crate::element::{AnyBits, Element, bytes_of, bytes_of_mut, zero};
 use crate::error::Error;
 use crate::storage::{DataRef, SharedOwner, Storage, TryArc};
 use crate::stream::{StreamArg, Synchronize};
@@ -136,10 +137,7 @@ impl<B: Backend> DeviceBuffer<B> {
             T::DTYPE,
             size_of_val(elements),
         )?;
-        // SAFETY: the slice is borrowed, and an element has no padding (1 of `Element`).
-        let bytes = unsafe {
-            core::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements))
-        };
+        let bytes = bytes_of(elements);
         // SAFETY: 1. The buffer is new, has as many bytes, and is freed after the work of its
         // stream.
         unsafe { from_host(&MemcpyOf::THIS, buffer.stream(), bytes, buffer.place()) }?;
@@ -164,6 +162,16 @@ impl<B: Backend> DeviceBuffer<B> {
         elements.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
         elements.resize(len, zero());
         let to = bytes_of_mut(&mut elements);
+        if self.device() == Device::CPU {
+            // Not by the backend: other threads can write the memory through an import of it.
+            // SAFETY: 1. The buffer has the bytes, which may be read and written. 2. By 3 of
+            // `from_raw_parts`; Rust code accesses memory of the allocator byte-wise
+            // atomically. 3. `to` is borrowed uniquely, and has no more bytes.
+            unsafe {
+                byte_atomic::copy_from_shared(self.as_ptr().cast(), to.as_mut_ptr(), to.len());
+            }
+            return Ok(elements);
+        }
         // SAFETY: 1. The buffer has the bytes, and is freed after the work of its stream.
         unsafe { to_host(&MemcpyOf::THIS, self.stream(), self.place(), to) }?;
         Ok(elements)

@@ -1,5 +1,7 @@
 //! A device without streams has no cost for them.
 
+use std::thread;
+
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::backend::{
     ConsumerStreams, Cpu, DeviceBuffer, NoStream, Stream, WorkStream, sync_for,
@@ -46,4 +48,19 @@ fn a_buffer_on_the_host_is_shared_memory() {
     assert_eq!(buffer.to_vec::<i16>().unwrap(), [10, 20, 30]);
     let empty = DeviceBuffer::<Cpu>::from_slice::<f32>(Device::CPU, &[]).unwrap();
     assert!(empty.to_vec::<f32>().unwrap().is_empty());
+}
+
+/// The memory is that of an import too, through which another thread writes it. Miri reports
+/// an ordinary access as a race.
+#[test]
+fn a_buffer_on_the_host_is_read_byte_wise_atomically() {
+    let buffer = DeviceBuffer::<Cpu>::from_slice(Device::CPU, &[0x0101_i16; 5]).unwrap();
+    let mut tensor = vector(buffer.clone(), 5).into_dlpack().unwrap().import().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(move || tensor.elements_mut::<i16>().unwrap().fill(0x0202));
+        for value in buffer.to_vec::<i16>().unwrap() {
+            assert!(value.to_ne_bytes().iter().all(|&byte| byte == 1 || byte == 2));
+        }
+    });
+    assert_eq!(buffer.to_vec::<i16>().unwrap(), [0x0202; 5]);
 }

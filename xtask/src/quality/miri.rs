@@ -34,6 +34,7 @@ const CONCURRENT: &[(&str, &[&str])] = &[
             "devices::adopted::memory_freed_at_once_waits_for_consumers",
             "devices::adopted::an_import_is_adopted_as_a_buffer",
             "devices::copies::the_copy_waits_for_the_work",
+            "devices::cpu::a_buffer_on_the_host_is_read_byte_wise_atomically",
             "devices::frees::memory_is_freed_after_the_kernels_of_several_consumers",
             "devices::frees::streams_are_recorded_from_many_threads",
             "devices::frees::an_export_without_a_stream_waits_for_the_work",
