@@ -64,6 +64,7 @@ const CONCURRENT: &[(&str, &[&str])] = &[
             "import::owned_slice::owned_slice_can_be_shared_by_threads",
         ],
     ),
+    ("misuse", &["every_access_at_the_same_time"]),
     ("shapes", &["shapes::python_owner::many_consumers_read_one_object"]),
     ("share", &["a_shared_buffer_takes_over_a_vector"]),
     ("shared", &["many_threads_export_one_value"]),
