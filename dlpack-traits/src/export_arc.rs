@@ -1,11 +1,11 @@
 //! A reference-counted value whose exports allocate nothing: [`ExportArc`].
 //!
-//! An export and its deleter need two locked instructions: a loan must be exclusive, and
-//! the end of a loan can be the end of the block. They take 5 ns each, where the floor,
-//! which has none, takes 15 ns; repeated exports are at 0.78 of the floor. Rejected: a flag
-//! that is returned by a plain store (it leaks the block if the last handle is dropped at
-//! that moment), loans on the home thread only, and a fence by a system call (not portable,
-//! and invisible to Miri and loom).
+//! An export and its deleter need two locked instructions of 5 ns each, because a loan must be
+//! exclusive and the end of a loan can be the end of the block. They take as long as the
+//! allocation that they replace (`docs/benchmarks.md`). Rejected: a flag that is returned by a
+//! plain store (it leaks the block if the last handle is dropped at that moment), loans on
+//! the home thread only, and a fence by a system call (not portable, and invisible to Miri
+//! and loom).
 
 use core::fmt;
 use core::ops::Deref;

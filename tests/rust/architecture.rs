@@ -15,7 +15,7 @@ use architecture::imports::{module_of, modules_named, reexports};
 
 /// The layers of `dlpack-traits`, from the lowest. A module may name modules of lower
 /// layers, and itself.
-const FLOORS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 8] = [
     // The C header, and modules without imports.
     &["byte_atomic", "ffi", "panic", "atomic", "refcount"],
     // Words. They never fail, so that errors can print them.
@@ -35,7 +35,7 @@ const FLOORS: [&[&str]; 8] = [
 /// They put names together, so they may name all.
 const ROOTS: [&str; 3] = ["lib", "__private", "guide"];
 
-/// Imports within a floor, each for a reason. They must not form a cycle.
+/// Imports within a layer, each for a reason. They must not form a cycle.
 const SIDEWAYS: [(&str, &str, &str); 12] = [
     ("refcount", "atomic", "a count is an atomic"),
     ("stream", "error", "a stream can be refused"),
@@ -141,8 +141,8 @@ fn every_test_program_is_in_the_manifest() {
 #[test]
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
 fn imports_point_down() {
-    let floors: BTreeMap<&str, usize> = (0..FLOORS.len())
-        .flat_map(|floor| FLOORS[floor].iter().map(move |&module| (module, floor)))
+    let layers: BTreeMap<&str, usize> = (0..LAYERS.len())
+        .flat_map(|layer| LAYERS[layer].iter().map(move |&module| (module, layer)))
         .collect();
     let mut wrong = Vec::new();
     let mut sideways = BTreeSet::new();
@@ -151,25 +151,25 @@ fn imports_point_down() {
         if ROOTS.contains(&module.as_str()) {
             continue;
         }
-        let Some(&from) = floors.get(module.as_str()) else {
-            wrong.push(format!("`{module}` is on no floor: add it to FLOORS in this test"));
+        let Some(&from) = layers.get(module.as_str()) else {
+            wrong.push(format!("`{module}` is on no layer: add it to LAYERS in this test"));
             continue;
         };
         for (name, file) in names {
             checked += 1;
-            match floors.get(name.as_str()) {
+            match layers.get(name.as_str()) {
                 Some(&to) if to < from => {}
                 Some(&to) if to == from => {
                     let allowed = SIDEWAYS.iter().find(|edge| (edge.0, edge.1) == (&module, &name));
                     match allowed {
                         Some(edge) => _ = sideways.insert((edge.0, edge.1)),
                         None => wrong.push(format!(
-                            "{file} names `{name}` on its own floor {to}: give a reason in SIDEWAYS"
+                            "{file} names `{name}` on its own layer {to}: give a reason in SIDEWAYS"
                         )),
                     }
                 }
                 Some(&to) => wrong.push(format!(
-                    "{file} (floor {from}) names `{name}` (floor {to}): imports point down"
+                    "{file} (layer {from}) names `{name}` (layer {to}): imports point down"
                 )),
                 None => wrong.push(format!("{file} names `{name}`, which is not a module")),
             }
@@ -227,10 +227,10 @@ fn folders_of_python_import_down() {
     let files = files_of("dlpack-traits");
     let imports = files.between_folders("python");
     assert!(imports.len() > 60, "only {} imports", imports.len());
-    let floor = |part: &str| PYTHON.iter().position(|&known| known == part);
+    let layer = |part: &str| PYTHON.iter().position(|&known| known == part);
     let wrong: Vec<_> = imports
         .iter()
-        .filter(|(_, from, to)| match (floor(from), floor(to)) {
+        .filter(|(_, from, to)| match (layer(from), layer(to)) {
             (Some(from), Some(to)) => to >= from,
             _ => true,
         })

@@ -8,10 +8,10 @@ use crate::error::Error;
 use crate::ffi;
 use crate::storage::Memory;
 
-/// Checks that the first element, and therefore every other, is aligned, and lies a
-/// multiple of the storage's element size from its start.
+/// Checks that the first element is aligned and that `byte_offset` is a multiple of the
+/// element size of the storage.
 ///
-/// Strides count elements, so both properties of the first element hold for all of them.
+/// Strides count elements, so both then hold for every element.
 #[inline]
 pub(super) fn check_alignment(
     memory: &Memory,

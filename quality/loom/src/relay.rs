@@ -6,7 +6,7 @@ extern crate alloc;
 #[cfg(loom)]
 #[path = "../tests/producer/mod.rs"]
 mod producer;
-// It needs no Python, but lives on the floor that does.
+// The file needs no Python, but is in the layer of modules that do.
 #[cfg(loom)]
 #[path = "../../../dlpack-traits/src/exchange/relay.rs"]
 mod relay;

@@ -1,6 +1,6 @@
 //! `cargo xtask pictures`: draws the pictures of the documents.
 
-mod floors;
+mod layers;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
@@ -13,19 +13,19 @@ use crate::venv::{Environment, Packages};
 
 /// One buffer and its users. Paths are relative to the root of the checkout.
 const ONE_BUFFER: &str = "docs/pictures/one-buffer.svg";
-/// The floors of the runtime.
-const FLOORS: &str = "docs/pictures/floors.svg";
+/// The layers of the runtime.
+const LAYERS: &str = "docs/pictures/layers.svg";
 
 /// Draws the pictures and replaces the files.
 pub(crate) fn pictures(checkout: &Checkout) -> Outcome {
-    let drawn = floors::picture(checkout.root())?;
-    std::fs::write(checkout.root().join(FLOORS), drawn)
-        .map_err(|error| format!("{FLOORS} cannot be written ({error})."))?;
+    let drawn = layers::picture(checkout.root())?;
+    std::fs::write(checkout.root().join(LAYERS), drawn)
+        .map_err(|error| format!("{LAYERS} cannot be written ({error})."))?;
     let environment = develop::develop(checkout, Packages::Torch)?;
     let mut stage = Stage::begin(checkout, "pictures", "pictures")?;
     one_buffer(checkout, &environment, ONE_BUFFER, &mut stage)
         .inspect_err(|_| stage.print_tail())?;
-    stage.note(&format!("{ONE_BUFFER} and {FLOORS} are new"));
+    stage.note(&format!("{ONE_BUFFER} and {LAYERS} are new"));
     if checkout.target().join("bench/python.json").is_file() {
         return python::page(checkout);
     }
@@ -33,12 +33,12 @@ pub(crate) fn pictures(checkout: &Checkout) -> Outcome {
     Ok(())
 }
 
-/// Checks that the picture of the floors is current, and that the other one can be drawn: the
+/// Checks that the picture of the layers is current, and that the other one can be drawn: the
 /// script that draws it asserts the addresses that it shows.
 pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     let root = context.checkout.root();
-    if std::fs::read_to_string(root.join(FLOORS)).ok() != Some(floors::picture(root)?) {
-        return Err(Stop::Failed(format!("{FLOORS} is old; run `cargo xtask pictures`.")));
+    if std::fs::read_to_string(root.join(LAYERS)).ok() != Some(layers::picture(root)?) {
+        return Err(Stop::Failed(format!("{LAYERS} is old; run `cargo xtask pictures`.")));
     }
     let environment = context.modules(stage)?;
     Ok(one_buffer(&context.checkout, environment, "target/one-buffer.svg", stage)?)

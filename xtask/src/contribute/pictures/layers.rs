@@ -1,4 +1,4 @@
-//! Draws the floors of `dlpack-traits` from the list in the architecture test.
+//! Draws the layers of `dlpack-traits` from the list in the architecture test.
 
 use std::path::Path;
 
@@ -6,30 +6,30 @@ use crate::Outcome;
 
 const LIST: &str = "tests/rust/architecture.rs";
 const WIDTH: usize = 880;
-const FLOOR: usize = 46;
+const LAYER: usize = 46;
 const STYLE: &str = "text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; \
-                     font-size: 13px; fill: #1f2328 } .level { fill: #57606a } .floor { fill: \
+                     font-size: 13px; fill: #1f2328 } .level { fill: #57606a } .layer { fill: \
                      #ffffff; stroke: #d0d7de } .module { fill: #ddf4ff; stroke: #0969da }";
 
 /// Returns the picture as SVG.
 pub(super) fn picture(root: &Path) -> Outcome<String> {
     let source = std::fs::read_to_string(root.join(LIST))
         .map_err(|error| format!("{LIST} cannot be read ({error})."))?;
-    let floors = floors(&source).ok_or_else(|| format!("{LIST} has no list of floors."))?;
-    let height = 24 + FLOOR * floors.len() + 34;
+    let layers = layers(&source).ok_or_else(|| format!("{LIST} has no list of layers."))?;
+    let height = 24 + LAYER * layers.len() + 34;
     let mut parts = vec![
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-             width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"The floors of \
-             dlpack-traits; modules import from lower floors only\">"
+             width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"The layers of \
+             dlpack-traits; modules import from lower layers only\">"
         ),
         format!("<style>{STYLE}</style>"),
         format!("<rect width=\"{WIDTH}\" height=\"{height}\" rx=\"8\" fill=\"#f6f8fa\"/>"),
     ];
-    for (level, modules) in floors.iter().enumerate() {
-        let top = 16 + FLOOR * (floors.len() - 1 - level);
+    for (level, modules) in layers.iter().enumerate() {
+        let top = 16 + LAYER * (layers.len() - 1 - level);
         parts.push(format!(
-            "<rect class=\"floor\" x=\"16\" y=\"{top}\" width=\"{}\" height=\"{FLOOR}\"/>",
+            "<rect class=\"layer\" x=\"16\" y=\"{top}\" width=\"{}\" height=\"{LAYER}\"/>",
             WIDTH - 32
         ));
         parts.push(format!("<text class=\"level\" x=\"30\" y=\"{}\">L{level}</text>", top + 28));
@@ -46,7 +46,7 @@ pub(super) fn picture(root: &Path) -> Outcome<String> {
         }
     }
     parts.push(format!(
-        "<text class=\"level\" x=\"30\" y=\"{}\">modules import from lower floors only; a test \
+        "<text class=\"level\" x=\"30\" y=\"{}\">modules import from lower layers only; a test \
          checks it</text>",
         height - 14
     ));
@@ -54,9 +54,9 @@ pub(super) fn picture(root: &Path) -> Outcome<String> {
     Ok(parts.join("\n"))
 }
 
-/// The modules of each floor, from the lowest floor on.
-fn floors(source: &str) -> Option<Vec<Vec<&str>>> {
-    let (_, rest) = source.split_once("const FLOORS")?;
+/// The modules of each layer, from the lowest layer on.
+fn layers(source: &str) -> Option<Vec<Vec<&str>>> {
+    let (_, rest) = source.split_once("const LAYERS")?;
     let (_, rest) = rest.split_once("= [\n")?;
     let (list, _) = rest.split_once("\n];")?;
     Some(
@@ -75,15 +75,15 @@ mod tests {
     #[test]
     fn picture_in_the_repository_is_current() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let file = std::fs::read_to_string(root.join("docs/pictures/floors.svg")).unwrap();
+        let file = std::fs::read_to_string(root.join("docs/pictures/layers.svg")).unwrap();
         assert!(picture(&root).unwrap() == file, "run `cargo xtask pictures`");
     }
 
     #[test]
     fn the_list_is_read() {
-        let source = "const FLOORS: [&[&str]; 2] = [\n    // a\n    &[\"ffi\", \"contain\"],\n    \
+        let source = "const LAYERS: [&[&str]; 2] = [\n    // a\n    &[\"ffi\", \"contain\"],\n    \
                       &[\"dtype\"],\n];\n";
-        assert_eq!(floors(source), Some(vec![vec!["ffi", "contain"], vec!["dtype"]]));
-        assert_eq!(floors(""), None);
+        assert_eq!(layers(source), Some(vec![vec!["ffi", "contain"], vec!["dtype"]]));
+        assert_eq!(layers(""), None);
     }
 }
