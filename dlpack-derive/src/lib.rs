@@ -100,8 +100,8 @@ use proc_macro::TokenStream;
 /// until it says `elements` or `bytes`.
 ///
 /// The storage alone decides whether a consumer may write, except that `read_only` forbids
-/// it; see the trait. An export makes one allocation, and two more for tensors with more
-/// than 8 dimensions.
+/// it; see the trait. An export makes one allocation, and a second one for more than 8
+/// dimensions.
 ///
 /// If the element type is a type parameter, declare the bound on the struct (`T: Element`).
 /// The compiler then names any type that does not satisfy it.

@@ -63,21 +63,21 @@ data_types! {
     U32 = kDLUInt, 32, "uint32";
     /// Unsigned integer, 64 bits.
     U64 = kDLUInt, 64, "uint64";
-    /// IEEE half precision.
+    /// Float, 16 bits (IEEE half precision).
     F16 = kDLFloat, 16, "float16";
-    /// IEEE single precision.
+    /// Float, 32 bits (IEEE single precision).
     F32 = kDLFloat, 32, "float32";
-    /// IEEE double precision.
+    /// Float, 64 bits (IEEE double precision).
     F64 = kDLFloat, 64, "float64";
-    /// Brain float.
+    /// Float, 16 bits, with the exponent range of `float32` (bfloat16).
     BF16 = kDLBfloat, 16, "bfloat16";
-    /// Two half-precision floats.
+    /// Complex, 32 bits: two `float16`.
     COMPLEX32 = kDLComplex, 32, "complex32";
-    /// Two single-precision floats.
+    /// Complex, 64 bits: two `float32`.
     COMPLEX64 = kDLComplex, 64, "complex64";
-    /// Two double-precision floats.
+    /// Complex, 128 bits: two `float64`.
     COMPLEX128 = kDLComplex, 128, "complex128";
-    /// A byte that is 0 or 1.
+    /// Boolean, 8 bits: 0 or 1.
     BOOL = kDLBool, 8, "bool";
     /// 8-bit float, 3 exponent and 4 mantissa bits.
     FLOAT8_E3M4 = kDLFloat8_e3m4, 8, "float8_e3m4";

@@ -11,8 +11,8 @@ use crate::version::Version;
 
 /// The reason why a tensor cannot be described, exported, copied, imported or accessed.
 ///
-/// Every variant contains the numbers that a user needs to correct the call. Axes are
-/// counted from 0; the name of a field or its documentation states the unit of a size.
+/// A variant contains the sizes, types or devices that its message prints. Axes are counted
+/// from 0; the name of a field or its documentation states the unit of a size.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Error, Layout, TensorView};

@@ -126,7 +126,7 @@ pub trait DLPackExport {
     }
 
     /// Exports the tensor together with its owner, which the deleter drops, on any thread.
-    /// It makes one allocation, and more for more than 8 dimensions.
+    /// It makes one allocation, and a second one for more than 8 dimensions.
     ///
     /// Consumers may write if the storage lends exclusive access (`Vec<T>`, `Box<[T]>`,
     /// `[T; N]`) or is a [`SharedBuffer`](crate::SharedBuffer); otherwise the tensor is
@@ -175,7 +175,7 @@ pub trait DLPackExport {
     }
 
     /// Exports the tensor with an additional owner of its memory, and leaves the object
-    /// usable. It makes one allocation, and more for more than 8 dimensions.
+    /// usable. It makes one allocation, and a second one for more than 8 dimensions.
     ///
     /// The tensor is READ_ONLY, unless the storage is a
     /// [`SharedBuffer`](crate::SharedBuffer).

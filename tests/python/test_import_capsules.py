@@ -48,7 +48,7 @@ def test_what_a_capsule_cannot_be_asked():
     assert testing.import_tensor(capsule, copy=False, device=(1, 0)).floats() == [1.0]
     with nothing_left():
         capsule = Writable([1.0]).__dlpack__()
-        with pytest.raises(BufferError, match="on cpu, but it was asked for on cuda:0"):
+        with pytest.raises(BufferError, match="requested a tensor on cuda:0, got one on cpu"):
             testing.import_tensor(capsule, device=(2, 0))
         del capsule
 

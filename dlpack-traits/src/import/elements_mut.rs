@@ -202,8 +202,8 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
     }
 
     /// Calls a function with each row along the last dimension, in row-major order, and
-    /// writes the rows back, some at a time. A panic of the function leaves its row and some
-    /// of those before it unchanged. Otherwise this is [`Elements::for_each_row`].
+    /// writes the rows back in blocks of whole rows. If the function panics, its row and the
+    /// other rows of the same block are unchanged. Otherwise this is [`Elements::for_each_row`].
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};

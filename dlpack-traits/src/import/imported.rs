@@ -32,7 +32,7 @@ use crate::version::Version;
 ///
 /// | other owners | access | method |
 /// |---|---|---|
-/// | may write | copies of elements, one by one or in blocks at the speed of a slice | [`elements`](Self::elements), and for writing [`elements_mut`](Self::elements_mut) |
+/// | may write | copies of elements, one by one or in blocks | [`elements`](Self::elements), and for writing [`elements_mut`](Self::elements_mut) |
 /// | do not write | `&[T]` | [`frozen`](Self::frozen), for memory that this program exported read-only and that no one writes; or `unsafe` [`assume_frozen`](Self::assume_frozen) |
 /// | do not access it | `&mut [T]` | [`exclusive`](Self::exclusive), for memory that this program exported by value and that has no other owner, or for a copy that it made ([`to_own_copy`](Self::to_own_copy)); or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
 ///

@@ -25,10 +25,10 @@ use crate::version::Version;
 
 /// Imported memory as a storage: a `data` field that can be exported again, zero-copy.
 ///
-/// `ImportedStorage<T>` is host memory with elements of type `T`. `ImportedStorage`, without a type, is any
-/// memory with any elements: their type is known at run time only ([`ImportedTensor::dtype`]).
-/// They may be of a type that this crate does not define, on any device, at any address.
-/// They are exported again with the type, device and address with which they were imported.
+/// `ImportedStorage<T>` owns host memory with elements of type `T`. `ImportedStorage` owns
+/// memory of any element type on any device: the type is known at run time only
+/// ([`ImportedTensor::dtype`]), and may be one that this crate does not define. Memory is
+/// exported again with the type, device and address with which it was imported.
 ///
 /// Access to the memory does not change: other owners may write it, and a consumer may too,
 /// unless the producer set READ_ONLY, in which case the new export sets READ_ONLY.
@@ -36,6 +36,8 @@ use crate::version::Version;
 /// the standard does not define are not exported again, because only their producer knows
 /// what they mean. Cloning makes another owner of the same memory; the last owner calls the
 /// deleter.
+///
+/// # Device memory
 ///
 /// Pinned and managed memory is not exported to a consumer that names no stream: a device
 /// may still write it, and such a consumer may read at once. Two exceptions: pinned memory
@@ -46,6 +48,8 @@ use crate::version::Version;
 /// [imported](crate::ManagedTensor::import) back is not exported again: its buffer would
 /// free it without waiting for the new consumer. Export the buffer itself for each
 /// consumer.
+///
+/// # Layout
 ///
 /// The storage spans the bytes from the lowest element to the highest (on a device without
 /// addresses: from the handle on). [`describe_layout`](AsLayout::describe_layout) describes

@@ -68,13 +68,14 @@ impl<T: Element> ArrayParts<T> {
 }
 
 impl<'a> Frozen<'a> {
-    /// The elements as an array, in any layout.
+    /// Borrows the elements as an `ndarray` view, zero-copy, in any layout.
     ///
     /// # Errors
     ///
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
-    /// [`Error::Misaligned`], [`Error::SizeOverflow`] beside a dimension of 0, and
-    /// [`Error::StrideNotWhole`] where elements with axes do not lie whole ones apart.
+    /// [`Error::Misaligned`], [`Error::SizeOverflow`] if the product of the nonzero dimensions exceeds `isize::MAX`,
+    /// and [`Error::StrideNotWhole`] if a stride is not a multiple of an element, as is
+    /// possible for a pixel type.
     pub fn as_ndarray<T: AnyBits>(self) -> Result<ArrayViewD<'a, T>, Error> {
         let ArrayParts { lowest, shape, inverted } =
             ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
@@ -92,7 +93,7 @@ impl<'a> Frozen<'a> {
 }
 
 impl Exclusive<'_> {
-    /// The elements as an array to be written, in any layout.
+    /// Borrows the elements as a mutable `ndarray` view, zero-copy, in any layout.
     ///
     /// ```
     /// use dlpack_traits::{DLPackExport, Error};
@@ -122,8 +123,8 @@ impl Exclusive<'_> {
 }
 
 impl<T: Readable> Elements<'_, T> {
-    /// A copy of all elements in an array, each read at its own moment: what there
-    /// is of memory that others may write, such as a NumPy array.
+    /// Copies all elements to an array in row-major order. Use it for memory that other owners
+    /// may write, such as that of a NumPy array.
     ///
     /// ```
     /// use dlpack_traits::{DLPackExport, Error};
@@ -137,8 +138,8 @@ impl<T: Readable> Elements<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`to_vec`](Self::to_vec), and [`Error::SizeOverflow`] beside a
-    /// dimension of 0.
+    /// Those of [`to_vec`](Self::to_vec), and [`Error::SizeOverflow`] if the product
+    /// of the nonzero dimensions exceeds `isize::MAX`.
     pub fn to_ndarray(&self) -> Result<ArrayD<T>, Error> {
         let shape = usizes(self.shape())?;
         ArrayD::from_shape_vec(shape, self.to_vec()?).map_err(|_| Error::SizeOverflow)
@@ -159,8 +160,8 @@ fn reserve<T>(list: &mut Vec<T>, len: usize) -> Result<(), Error> {
     list.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })
 }
 
-/// How many elements lie before the first one, and how many elements there are
-/// from the lowest to the highest, those between that do not belong to the array included.
+/// Returns the number of elements of memory before the first element, and the number from the
+/// lowest to the highest, gaps included.
 fn reach<S: Repr, D: Dimension>(array: &ArrayBase<S, D>) -> (usize, usize) {
     if array.is_empty() {
         return (0, 0);
@@ -175,7 +176,7 @@ fn reach<S: Repr, D: Dimension>(array: &ArrayBase<S, D>) -> (usize, usize) {
     (before, before.wrapping_add(behind).wrapping_add(1))
 }
 
-/// The memory of an array that owns it, alone or with others.
+/// Borrows the memory of an array with one owner or several.
 fn memory<S: Repr<Elem: Element>, D: Dimension>(array: &ArrayBase<S, D>) -> &[S::Elem] {
     let (before, len) = reach(array);
     if len == 0 {
@@ -188,7 +189,7 @@ fn memory<S: Repr<Elem: Element>, D: Dimension>(array: &ArrayBase<S, D>) -> &[S:
     unsafe { core::slice::from_raw_parts(lowest, len) }
 }
 
-/// The memory of an array that owns it alone.
+/// Borrows the memory of an array with one owner, for writing.
 fn memory_mut<S: ReprMut<Elem: Element>, D: Dimension>(
     array: &mut ArrayBase<S, D>,
 ) -> &mut [S::Elem] {
@@ -201,8 +202,8 @@ fn memory_mut<S: ReprMut<Elem: Element>, D: Dimension>(
     unsafe { core::slice::from_raw_parts_mut(lowest, len) }
 }
 
-/// What an array says that is a part of something with a shape of its own: the elements
-/// would be others.
+/// The error for an array with strides in the `data` field of a struct with its own shape:
+/// without its strides, the shape would select other elements.
 const NOT_ROW_MAJOR: Error = Error::Custom(
     "the array has strides of its own; write `#[dlpack(transparent)]` above a struct that holds \
      it alone",
@@ -222,7 +223,7 @@ impl<T: Element, D: Dimension + 'static> Storage for Whole<T, D> {
 }
 
 /// An array is a layout of the memory from its lowest element to its highest, and with
-/// that a tensor. Where it is compact and row-major it is a storage too.
+/// that a tensor. A contiguous row-major array is also a `Storage`.
 macro_rules! tensors {
     ($($array:ident: { $($storage:tt)* }, { $($export:tt)* })+) => {$(
         impl<T: Element, D: Dimension + 'static> Storage for $array<T, D> {

@@ -26,8 +26,8 @@ pub struct DataRef<'a> {
 }
 
 impl<'a> DataRef<'a> {
-    /// Lends a slice of elements in host memory. The loan is *frozen*: exports set
-    /// READ_ONLY.
+    /// Borrows a slice of elements in host memory. Access is *frozen*: no owner writes while
+    /// the borrow lasts, and exports set READ_ONLY.
     ///
     /// ```
     /// use dlpack_traits::{DataRef, DataType};
@@ -282,7 +282,8 @@ impl fmt::Debug for DataRef<'_> {
     }
 }
 
-/// Memory lent in one of three modes: frozen, shared, or exclusive.
+/// Borrowed memory with one of three kinds of access: frozen (no one writes), shared (all
+/// owners may write), or exclusive (only the borrower reads and writes).
 ///
 /// Like a `&mut`, it is unique: it is neither `Clone` nor `Copy`.
 pub struct DataMut<'a> {

@@ -30,12 +30,12 @@ pub(crate) use try_box::{fill, try_place};
 
 /// Memory that contains the elements of a tensor: the type of a `data` field.
 ///
-/// A storage gives access to its memory by *lending* it: the borrow checker proves that the
-/// memory lives as long as the loan, so an implementation that lends a slice needs no
-/// `unsafe`. `Vec<T>`, `[T; N]`, `[T]`, `Cow<[T]>`, the same with arrays `[T; N]` in place of
+/// A storage returns its memory as a borrow ([`DataRef`], [`DataMut`]): the borrow checker
+/// proves that the memory lives as long as the borrow, so an implementation that borrows a
+/// slice needs no `unsafe`. `Vec<T>`, `[T; N]`, `[T]`, `Cow<[T]>`, the same with arrays `[T; N]` in place of
 /// `T`, and `&S`, `Box<S>` and `Arc<S>` over any storage `S`, sized or not, implement this
-/// trait. A field of another crate's type that lends a slice needs no implementation: it is
-/// marked `#[dlpack(data, slice = f32)]`.
+/// trait. A field of another crate's type that is `AsRef<[T]>` or dereferences to `[T]` needs no
+/// implementation: it is marked `#[dlpack(data, slice = f32)]`.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Storage};

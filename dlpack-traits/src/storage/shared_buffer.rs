@@ -181,7 +181,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         }
     }
 
-    /// Calls a function with blocks of elements, in their order, at the speed of a slice.
+    /// Calls a function with blocks of elements, in their order.
     ///
     /// The blocks are copies in private memory. They are not empty, and have different
     /// lengths. The function may access the buffer. A panic of the function has no effect on

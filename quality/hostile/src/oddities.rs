@@ -156,7 +156,7 @@ const DEVICES: [OddCase; 7] = {
         device(
             Oddity::DeviceSaysCpu,
             "F12 device says cpu, struct says cuda:1",
-            Some(["BufferError", "the tensor is on cuda:1, but its object says cpu"]),
+            Some(["BufferError", "`__dlpack_device__` returned cpu, but the tensor is on cuda:1"]),
         ),
         device(Oddity::DeviceSaysNone, "__dlpack_device__ returns None", None),
         device(Oddity::DeviceSaysTexts, "__dlpack_device__ returns texts", None),

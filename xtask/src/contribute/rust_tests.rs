@@ -45,7 +45,7 @@ pub(crate) fn python_documents(context: &Context, stage: &mut Stage) -> Ending {
     command
         .env("PYO3_PYTHON", &environment.interpreter.executable)
         .args(["test", "--doc", "--package=dlpack-traits"])
-        .args(["--features=derive,pyo3,pyo3/macros", "--", "--include-ignored"])
+        .args(["--features=derive,ndarray,pyo3,pyo3/macros", "--", "--include-ignored"])
         // Not the page about the derive: its ignored blocks are parts of one expansion.
         .args(["Readme", "guide", "python"]);
     run_tests(stage, &mut command)?;

@@ -149,8 +149,8 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     /// | `__array_interface__` | for `PIL.Image.fromarray`; contiguous tensors only |
     ///
     /// An attribute that the class defines itself is kept. The buffer protocol needs CPython
-    /// 3.12, or 3.10 or 3.11. A buffer is an export like any other: it has
-    /// its own owner of the memory, or borrows the object until it is released, and is
+    /// 3.10 or later; 3.10 and 3.11 built to trace references have none. A buffer is an
+    /// export like any other: it has its own owner of the memory, or borrows the object until it is released, and is
     /// read-only where `__dlpack__` sets READ_ONLY.
     pub fn array_like(mut self) -> Self {
         self.options.array_like = true;

@@ -178,14 +178,20 @@ fn check_device(
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
     let found = tensor.device();
-    let said = match options.device {
-        Some(asked) => asked,
-        None if found == Device::CPU || object.is_exact_instance_of::<PyCapsule>() => found,
-        None => device_of(object)?,
+    let message = match options.device {
+        Some(requested) if requested != found => {
+            format!("requested a tensor on {requested}, got one on {found}")
+        }
+        Some(_) => return Ok(tensor),
+        None if found == Device::CPU || object.is_exact_instance_of::<PyCapsule>() => {
+            return Ok(tensor);
+        }
+        None => match device_of(object)? {
+            returned if returned == found => return Ok(tensor),
+            returned => {
+                format!("`__dlpack_device__` returned {returned}, but the tensor is on {found}")
+            }
+        },
     };
-    if said == found {
-        return Ok(tensor);
-    }
-    let who = if options.device.is_some() { "it was asked for on" } else { "its object says" };
-    Err(PyBufferError::new_err(format!("the tensor is on {found}, but {who} {said}")))
+    Err(PyBufferError::new_err(message))
 }
