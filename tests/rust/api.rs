@@ -59,8 +59,8 @@ const WRITTEN_ONCE: [&str; 26] = [
     "python::interpreter::exit::WATCHED",
     "python::table::lookup::REMEMBERED",
     "python::interpreter::symbols::SYMBOLS",
-    "python::import::call_dlpack::VERSION",
-    "python::import::call_dlpack::NAMES",
+    "python::array_like::buffer_protocol::BUFFER_CLASS",
+    "python::import::call_dlpack::KEYWORD",
     "python::export::common_calls::NAMES",
     "python::export::reexport::METHODS",
     "python::result::library::NUMPY",
@@ -74,7 +74,7 @@ const WRITTEN_ONCE: [&str; 26] = [
 
 /// Locks under which no code is called that could block or run user code, and
 /// thread-local values.
-const WAITS_FOR_NOTHING: [&str; 21] = [
+const WAITS_FOR_NOTHING: [&str; 22] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
@@ -104,6 +104,7 @@ const WAITS_FOR_NOTHING: [&str; 21] = [
     // The value is made before the lock is taken, by each thread that finds none.
     "python::array_like::heap_type names PyOnceLock",
     "python::export::reexport names PyOnceLock",
+    "python::import::call_dlpack names PyOnceLock",
     "python::result::library names PyOnceLock",
     // Nothing is made in there.
     "python::export::common_calls names OnceLock",

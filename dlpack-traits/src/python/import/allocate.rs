@@ -241,15 +241,15 @@ fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResu
     // An allocator reports through `set_error`. The standard does not provide for an
     // exception.
     let raised = PyErr::take(py);
-    if status == 0 && raised.is_none() && reported.is_empty() {
-        // SAFETY: 1. The library that made the table is trusted that this is a tensor,
+    if status == 0 {
+        // SAFETY: 1. The library that made the table is trusted that this is NULL or a tensor,
         // made for this call. Its elements need not be initialised: nothing reads them
         // before `exclusive` has filled them.
-        return unsafe { adopt(py, managed, ImportPolicy::new()) };
-    }
-    if status == 0 && !managed.is_null() {
-        // SAFETY: as above.
-        quietly(py, unsafe { adopt(py, managed, ImportPolicy::new()) });
+        let tensor = unsafe { adopt(py, managed, ImportPolicy::new()) };
+        if raised.is_none() && reported.is_empty() {
+            return tensor;
+        }
+        quietly(py, tensor);
     }
     let error = reported.into_error();
     if let Some(raised) = raised {

@@ -2,11 +2,10 @@
 
 use alloc::string::ToString;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
-use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
@@ -25,13 +24,8 @@ use crate::version::Version;
 /// # Errors
 ///
 /// What the object raises, and those of [`take`].
-///
-/// # Safety
-///
-/// 1. The tensor that the object exports meets the obligations of
-///    [`ImportedTensor::from_raw`].
 #[inline(always)]
-pub(in crate::python) unsafe fn produce(
+pub(in crate::python) fn produce(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
@@ -39,8 +33,7 @@ pub(in crate::python) unsafe fn produce(
     if !capsule.is_exact_instance_of::<PyCapsule>() {
         return Err(expected("`__dlpack__` must return a capsule", &capsule));
     }
-    // SAFETY: 1 (the tensor is valid): guaranteed by our caller's 1.
-    unsafe { take(&capsule, options.policy) }
+    take(&capsule, options.policy)
 }
 
 /// Calls `__dlpack__` with `max_version` and the requested options, and, after a
@@ -163,31 +156,27 @@ fn call_with_version<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
         keywords.set_item(intern!(py, "max_version"), max_version())?;
         return object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords));
     };
-    let version = constant(py, &VERSION, || max_version().into_bound_py_any(py))?;
-    let names =
-        constant(py, &NAMES, || Ok(PyTuple::new(py, [intern!(py, "max_version")])?.into_any()))?;
-    // SAFETY: 1. Both objects are never freed.
-    unsafe { vectorcall(object, vectorcall_method, version, names) }
+    let keyword = match KEYWORD.get(py) {
+        Some(keyword) => keyword,
+        None => Keyword::cached(py)?,
+    };
+    vectorcall(object, vectorcall_method, keyword)
 }
 
 /// Calls `object.__dlpack__` with one keyword.
-///
-/// # Safety
-///
-/// 1. `value` is an object, and `names` a tuple of one string; both are alive.
 #[inline]
-unsafe fn vectorcall<'py>(
+fn vectorcall<'py>(
     object: &Bound<'py, PyAny>,
     vectorcall_method: VectorcallMethod,
-    value: *mut PyObject,
-    names: *mut PyObject,
+    keyword: &Keyword,
 ) -> PyResult<Bound<'py, PyAny>> {
     /// `PY_VECTORCALL_ARGUMENTS_OFFSET`: the callee may write to the slot before the
     /// arguments.
     const OFFSET: usize = 1 << (usize::BITS - 1);
     let py = object.py();
     let name = intern!(py, "__dlpack__");
-    let mut arguments = [ptr::null_mut(), object.as_ptr(), value];
+    let mut arguments = [ptr::null_mut(), object.as_ptr(), keyword.value.as_ptr()];
+    let names = keyword.names.as_ptr();
     let first = arguments.as_mut_ptr().wrapping_add(1);
     // SAFETY: this thread is attached. The one positional argument is the object itself,
     // the value of the one keyword follows, and there is a slot before them.
@@ -196,28 +185,23 @@ unsafe fn vectorcall<'py>(
     unsafe { Bound::from_owned_ptr_or_err(py, result) }
 }
 
-/// Objects that are made once and never freed. Interned strings are cached in the same
-/// way: PyO3 allows a module in one interpreter only.
-static VERSION: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
-static NAMES: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+/// The keyword `max_version` for a call by [`vectorcall`].
+struct Keyword {
+    value: Py<PyAny>,
+    /// The tuple of its name.
+    names: Py<PyTuple>,
+}
 
-#[inline]
-fn constant<'py>(
-    py: Python<'py>,
-    place: &AtomicPtr<PyObject>,
-    make: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
-) -> PyResult<*mut PyObject> {
-    let found = place.load(Ordering::Acquire);
-    if !found.is_null() {
-        return Ok(found);
-    }
-    let new = make()?.into_ptr();
-    match place.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => Ok(new),
-        Err(other) => {
-            // SAFETY: `new` is a reference that this function owns.
-            drop(unsafe { Bound::from_owned_ptr(py, new) });
-            Ok(other)
-        }
+/// Made once, as interned strings are: PyO3 allows a module in one interpreter only.
+static KEYWORD: PyOnceLock<Keyword> = PyOnceLock::new();
+
+impl Keyword {
+    /// Makes the keyword, if no other thread has made it.
+    #[cold]
+    fn cached(py: Python<'_>) -> PyResult<&Self> {
+        // Made outside of the lock of the cell, because an allocation may run Python code.
+        let value = max_version().into_py_any(py)?;
+        let names = PyTuple::new(py, [intern!(py, "max_version")])?.unbind();
+        Ok(KEYWORD.get_or_init(py, || Self { value, names }))
     }
 }

@@ -93,8 +93,7 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
     if object.is_exact_instance_of::<PyCapsule>() {
         return out_of_capsule(object, options);
     }
-    // SAFETY: 1. Producers are trusted to follow the standard.
-    let tensor = unsafe { produce(object, options) }.map_err(|error| explained(object, error))?;
+    let tensor = produce(object, options).map_err(|error| explained(object, error))?;
     if options.device.is_none() && tensor.device() == Device::CPU {
         return Ok(tensor);
     }
@@ -119,8 +118,7 @@ fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<
              it came from",
         ));
     }
-    // SAFETY: 1. Producers are trusted to follow the standard.
-    let tensor = unsafe { produce(object, options) }?;
+    let tensor = produce(object, options)?;
     check_device(object, tensor, options)
 }
 
@@ -139,8 +137,7 @@ fn without_table(
         Err(error) => (None, Some(error)),
         Ok(tensor) => (Some(tensor), None),
     };
-    // SAFETY: 1. Producers are trusted to follow the standard.
-    match unsafe { produce(object, options) } {
+    match produce(object, options) {
         Ok(tensor) => {
             quietly(py, refused.map_or(Ok(()), Err));
             drop(unusable);
@@ -163,9 +160,7 @@ fn out_of_capsule(
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
     watch(capsule.py());
-    // SAFETY: 1. By its name the capsule owns a tensor. Its producer is trusted to follow
-    // the standard.
-    let tensor = unsafe { take_capsule::take(capsule, options.policy) }?;
+    let tensor = take_capsule::take(capsule, options.policy)?;
     check_device(capsule, tensor, options)
 }
 

@@ -30,24 +30,21 @@ const HAS_GIL: bool = size_of::<py_ffi::PyObject>() == 2 * size_of::<usize>();
 /// for another thread, so the lock cannot deadlock.
 static TAKING: Mutex<()> = Mutex::new(());
 
-/// Takes the tensor that a capsule owns.
+/// Takes the tensor that a capsule owns. Producers are trusted: a capsule that has the name
+/// of capsules with a tensor owns a tensor as the standard describes it.
 ///
 /// # Errors
 ///
 /// `ValueError` if it owns none: it is not a capsule of a tensor, or a consumer has
 /// already taken the tensor. Otherwise those of [`ImportedTensor::from_raw`].
-///
-/// # Safety
-///
-/// 1. If the name of the capsule is that of a capsule with a tensor, it owns one that meets
-///    the obligations of [`ImportedTensor::from_raw`].
 #[inline(always)]
-pub(in crate::python) unsafe fn take(
+pub(in crate::python) fn take(
     capsule: &Bound<'_, PyAny>,
     policy: ImportPolicy,
 ) -> PyResult<ImportedTensor> {
     if let Some(managed) = claim::<DLManagedTensorVersioned>(capsule)? {
-        // SAFETY: 1. By 1 the tensor is valid, and the capsule does not own it any more.
+        // SAFETY: 1. By its name the capsule owned the tensor, which it does not any more. Its
+        // producer is trusted to follow the standard.
         return unsafe { adopt(capsule.py(), managed, policy) };
     }
     if let Some(managed) = claim::<DLManagedTensor>(capsule)? {

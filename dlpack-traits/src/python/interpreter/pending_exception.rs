@@ -3,8 +3,8 @@
 
 use core::ptr;
 
-use pyo3::Python;
 use pyo3::ffi::{self, PyObject};
+use pyo3::{PyErr, Python};
 
 use crate::python::interpreter::exit::Attaching;
 use crate::python::interpreter::symbols::is_attached;
@@ -80,9 +80,8 @@ impl SavedError {
 
 /// Whether an exception is pending.
 #[inline]
-pub(in crate::python) fn is_pending(_: Python<'_>) -> bool {
-    // SAFETY: this thread is attached.
-    !unsafe { ffi::PyErr_Occurred() }.is_null()
+pub(in crate::python) fn is_pending(py: Python<'_>) -> bool {
+    PyErr::occurred(py)
 }
 
 /// Reports the pending exception, if there is one, as unraisable.
