@@ -9,33 +9,50 @@ use crate::ffi::{
 };
 use crate::version::Version;
 
-/// Allocates a tensor like a prototype.
-pub(crate) type Allocate = unsafe extern "C" fn(
+type Allocate = unsafe extern "C" fn(
     *mut DLTensor,
     *mut *mut DLManagedTensorVersioned,
     *mut c_void,
     SetError,
 ) -> c_int;
+type Export = unsafe extern "C" fn(*mut c_void, *mut *mut DLManagedTensorVersioned) -> c_int;
+type Wrap = unsafe extern "C" fn(*mut DLManagedTensorVersioned, *mut *mut c_void) -> c_int;
+type View = unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int;
+type Stream = unsafe extern "C" fn(DLDeviceType, i32, *mut *mut c_void) -> c_int;
+
+/// A function of a table that [`ForeignTable::read`] read. The library that made the table is
+/// trusted that the function does what the standard says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableFunction<F>(F);
+
+impl<F: Copy> TableFunction<F> {
+    /// The function, for the one place that calls it.
+    #[inline(always)]
+    pub(crate) fn get(self) -> F {
+        self.0
+    }
+}
+
+/// Allocates a tensor like a prototype.
+pub(crate) type AllocateFunction = TableFunction<Allocate>;
 /// Exports an object.
-pub(crate) type Export =
-    unsafe extern "C" fn(*mut c_void, *mut *mut DLManagedTensorVersioned) -> c_int;
+pub(crate) type ExportFunction = TableFunction<Export>;
 /// Creates an object from a tensor.
-pub(crate) type Wrap =
-    unsafe extern "C" fn(*mut DLManagedTensorVersioned, *mut *mut c_void) -> c_int;
+pub(crate) type WrapFunction = TableFunction<Wrap>;
 /// Fills a `DLTensor` of an object, without ownership.
-pub(crate) type View = unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int;
+pub(crate) type ViewFunction = TableFunction<View>;
 /// Returns the stream on which work is launched.
-pub(crate) type Stream = unsafe extern "C" fn(DLDeviceType, i32, *mut *mut c_void) -> c_int;
+pub(crate) type StreamFunction = TableFunction<Stream>;
 
 /// The functions of a table, `None` for those that are NULL. The standard requires all
 /// except `view`, but tables without some of them exist.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ForeignTable {
-    pub(crate) allocate: Option<Allocate>,
-    pub(crate) export: Option<Export>,
-    pub(crate) wrap: Option<Wrap>,
-    pub(crate) view: Option<View>,
-    pub(crate) stream: Option<Stream>,
+    pub(crate) allocate: Option<AllocateFunction>,
+    pub(crate) export: Option<ExportFunction>,
+    pub(crate) wrap: Option<WrapFunction>,
+    pub(crate) view: Option<ViewFunction>,
+    pub(crate) stream: Option<StreamFunction>,
 }
 
 /// The maximum number of tables that are read: a chain of more older versions is assumed
@@ -63,7 +80,8 @@ impl ForeignTable {
             let version = Version::from(header.version);
             if version.major == FIRST.major && version >= FIRST {
                 // SAFETY: by 1, and by its version, this is a complete table.
-                return Some(unsafe { next.cast::<DLPackExchangeAPI>().read() }.into());
+                let table = unsafe { next.cast::<DLPackExchangeAPI>().read() };
+                return Some(Self::of(table));
             }
             if ptr::eq(header.prev_api, next.as_ptr()) {
                 return None;
@@ -72,16 +90,15 @@ impl ForeignTable {
         }
         None
     }
-}
 
-impl From<DLPackExchangeAPI> for ForeignTable {
-    fn from(table: DLPackExchangeAPI) -> Self {
+    /// The functions of a table that [`read`](Self::read) read.
+    fn of(table: DLPackExchangeAPI) -> Self {
         Self {
-            allocate: table.managed_tensor_allocator,
-            export: table.managed_tensor_from_py_object_no_sync,
-            wrap: table.managed_tensor_to_py_object_no_sync,
-            view: table.dltensor_from_py_object_no_sync,
-            stream: table.current_work_stream,
+            allocate: table.managed_tensor_allocator.map(TableFunction),
+            export: table.managed_tensor_from_py_object_no_sync.map(TableFunction),
+            wrap: table.managed_tensor_to_py_object_no_sync.map(TableFunction),
+            view: table.dltensor_from_py_object_no_sync.map(TableFunction),
+            stream: table.current_work_stream.map(TableFunction),
         }
     }
 }

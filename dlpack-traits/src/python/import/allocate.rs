@@ -23,13 +23,13 @@ use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::exchange::foreign_table::{Allocate, ForeignTable, Wrap};
+use crate::exchange::foreign_table::{AllocateFunction, ForeignTable, WrapFunction};
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{Exclusive, ImportPolicy, ImportedTensor};
 use crate::panic::catch_panic;
 use crate::python::adopt::adopt;
 use crate::python::convert::quietly;
-use crate::python::table::calls;
+use crate::python::table::calls::{self, OwnedTensor};
 use crate::python::table::lookup::peer_of;
 
 /// Allocates a tensor with the allocator of a Python type, to return it as an object of
@@ -126,7 +126,7 @@ pub fn allocate_like<'py>(
 pub struct Allocated<'py> {
     tensor: ImportedTensor,
     is_filled: bool,
-    wrap: Wrap,
+    wrap: WrapFunction,
     py: Python<'py>,
 }
 
@@ -201,13 +201,10 @@ impl<'py> Allocated<'py> {
     /// What the type raises. The tensor is then released.
     pub fn into_object(self) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
-        let tensor = self.tensor.into_raw::<DLManagedTensorVersioned>().ok();
-        let tensor = tensor.and_then(ptr::NonNull::new).ok_or_else(|| {
+        let tensor = OwnedTensor::of_import(self.tensor).ok_or_else(|| {
             PyRuntimeError::new_err("an allocator's tensor is a versioned one, or there is none")
         })?;
-        // SAFETY: 1. The function is from a table. 2. The tensor was validated when it
-        // was imported.
-        unsafe { calls::wrap(py, self.wrap, tensor) }
+        calls::wrap(py, self.wrap, tensor)
     }
 }
 
@@ -218,7 +215,11 @@ impl fmt::Debug for Allocated<'_> {
 }
 
 /// Calls the allocator of a table.
-fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResult<ImportedTensor> {
+fn call(
+    py: Python<'_>,
+    function: AllocateFunction,
+    prototype: &Prototype<'_>,
+) -> PyResult<ImportedTensor> {
     let mut shape = Vec::from(prototype.shape());
     let mut strides = alloc::vec![0; shape.len()];
     crate::strides::row_major_strides(&shape, &mut strides);
@@ -236,7 +237,12 @@ fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResu
     // SAFETY: the function is the allocator of a table. The prototype and its arrays live
     // until it returns, the result may be written, and `set_error` takes `reported`.
     let status = unsafe {
-        function(&raw mut prototype, &raw mut managed, (&raw mut reported).cast(), Some(set_error))
+        function.get()(
+            &raw mut prototype,
+            &raw mut managed,
+            (&raw mut reported).cast(),
+            Some(set_error),
+        )
     };
     // An allocator reports through `set_error`. The standard does not provide for an
     // exception.

@@ -10,7 +10,7 @@ use pyo3::types::PyCapsule;
 use crate::backend::{Backend, DeviceTensor, FreeOrder, StreamHandle, SyncAction, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
-use crate::exchange::foreign_table::{ForeignTable, Stream};
+use crate::exchange::foreign_table::StreamFunction;
 use crate::ffi;
 use crate::python::capsule::pointer_named;
 use crate::python::convert::quietly;
@@ -20,7 +20,7 @@ use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::explained;
 use crate::python::interpreter::detach::free_detached;
 use crate::python::table::calls;
-use crate::python::table::lookup::peer_of;
+use crate::python::table::lookup::{OfObject, table_of};
 use crate::stream::StreamKind;
 
 /// Imports the tensor of an object for work on the current stream of its library.
@@ -41,11 +41,10 @@ pub(in crate::python) fn import_on<B: Backend>(
 ) -> PyResult<DeviceTensor<B>> {
     // The release may wait for the device.
     free_detached();
-    let peer = peer_of(&object.get_type())?;
-    if let Some(ForeignTable { export: Some(export), stream: Some(stream), .. }) = peer {
-        // SAFETY: 1. The function is from the table of this object's type. 2. The library
-        // that made the table is trusted to follow the standard.
-        match unsafe { calls::export(object, export) } {
+    let table = table_of(object)?;
+    let stream = table.and_then(|table| table.get().stream);
+    if let (Some(export), Some(stream)) = (table.and_then(OfObject::export), stream) {
+        match calls::export(export) {
             // A complex tensor may stand for its conjugate; a table does not report that.
             Ok(tensor) if tensor.dtype().code() != ffi::kDLComplex => {
                 let device = served::<B>(tensor.device())?;
@@ -63,14 +62,14 @@ pub(in crate::python) fn import_on<B: Backend>(
             Err(error) => return Err(error),
         }
     }
-    by_methods(object, peer.and_then(|peer| peer.stream))
+    by_methods(object, stream)
 }
 
 /// Calls `__dlpack__` with the stream.
 #[cold]
 fn by_methods<B: Backend>(
     object: &Bound<'_, PyAny>,
-    table: Option<Stream>,
+    table: Option<StreamFunction>,
 ) -> PyResult<DeviceTensor<B>> {
     if object.is_exact_instance_of::<PyCapsule>() {
         return Err(PyTypeError::new_err(
@@ -124,11 +123,10 @@ fn served<B: Backend>(device: Device) -> PyResult<Device> {
 /// one stream: NULL where the device has no default stream, or CUDA's per-thread stream.
 fn current_of<B: Backend>(
     py: Python<'_>,
-    function: Stream,
+    function: StreamFunction,
     device: Device,
 ) -> PyResult<Option<WorkStream<B>>> {
-    // SAFETY: 1. The function is from a table.
-    let handle = StreamHandle::from_ptr(unsafe { calls::stream(py, function, device) }?);
+    let handle = StreamHandle::from_ptr(calls::stream(py, function, device)?);
     let Some(number) = B::RULES.number_of(handle) else {
         return Ok(Some(B::current_stream(device)?));
     };

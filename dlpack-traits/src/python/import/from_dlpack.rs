@@ -82,9 +82,7 @@ pub fn from_dlpack_with(
 fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<ImportedTensor> {
     if options.fits_a_table() {
         if let Some(export) = options.export_of(object)? {
-            // SAFETY: 1. The function is from the table of this object's type. 2. The
-            // library that made the table is trusted to follow the standard.
-            return match unsafe { calls::export(object, export) } {
+            return match calls::export(export) {
                 Ok(tensor) if options.are_met_by(&tensor) => Ok(tensor),
                 by_table => without_table(object, options, by_table),
             };

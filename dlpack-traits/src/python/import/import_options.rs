@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 
 use crate::device::Device;
-use crate::exchange::foreign_table::Export;
+use crate::exchange::foreign_table::ExportFunction;
 use crate::ffi;
 use crate::import::{ImportPolicy, ImportedTensor};
-use crate::python::table::lookup::{export_of, peer_by_address, peer_of};
+use crate::python::table::lookup::{OfObject, export_of, peer_of, table_by_address};
 use crate::stream::{StreamArg, StreamKind};
 
 /// Options of an import: device, copy, stream. By default nothing is requested.
@@ -162,10 +162,10 @@ impl<'a> ImportOptions<'a> {
     /// Returns the function of the exchange table of the object's type that exports
     /// objects.
     #[inline(always)]
-    pub(in crate::python) fn export_of(
+    pub(in crate::python) fn export_of<'o, 'py>(
         &self,
-        object: &Bound<'_, PyAny>,
-    ) -> PyResult<Option<Export>> {
+        object: &'o Bound<'py, PyAny>,
+    ) -> PyResult<Option<OfObject<'o, 'py, ExportFunction>>> {
         match export_of(object)? {
             None if self.addresses => self.export_by_address(object),
             export => Ok(export),
@@ -173,14 +173,16 @@ impl<'a> ImportOptions<'a> {
     }
 
     #[cold]
-    fn export_by_address(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
-        let class = object.get_type();
+    fn export_by_address<'o, 'py>(
+        &self,
+        object: &'o Bound<'py, PyAny>,
+    ) -> PyResult<Option<OfObject<'o, 'py, ExportFunction>>> {
         // A type that publishes its table in a capsule is not checked for an address.
-        if !self.addresses || peer_of(&class)?.is_some() {
+        if !self.addresses || peer_of(&object.get_type())?.is_some() {
             return Ok(None);
         }
         // SAFETY: 1 (an integer is 0 or the address of a table) is 1 of
         // `trust_addresses`.
-        Ok(unsafe { peer_by_address(&class) }?.and_then(|peer| peer.export))
+        Ok(unsafe { table_by_address(object) }?.and_then(OfObject::export))
     }
 }

@@ -10,14 +10,14 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 
 use crate::device::Device;
-use crate::exchange::foreign_table::{ForeignTable, Stream};
+use crate::exchange::foreign_table::StreamFunction;
 use crate::ffi;
 use crate::import::ImportedTensor;
 use crate::python::convert::quietly;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::table::calls;
-use crate::python::table::lookup::peer_of;
+use crate::python::table::lookup::{OfObject, table_of};
 use crate::stream::StreamArg;
 
 /// Calls `run` with the tensor of an object and the current stream of its library.
@@ -58,7 +58,8 @@ pub fn with_tensor<R>(
     object: &Bound<'_, PyAny>,
     run: impl for<'a> FnOnce(BorrowedTensor<'a>, CurrentStream<'a>) -> PyResult<R>,
 ) -> PyResult<R> {
-    run_imported(object, peer_of(&object.get_type())?, run)
+    let table = table_of(object)?;
+    run_imported(object, table.and_then(|table| table.get().stream), run)
 }
 
 /// Calls `run` with a borrowed view of an object's tensor, like [`with_tensor`], but without
@@ -102,10 +103,10 @@ pub unsafe fn with_view<R>(
     run: impl for<'a> FnOnce(BorrowedTensor<'a>, CurrentStream<'a>) -> PyResult<R>,
 ) -> PyResult<R> {
     let py = object.py();
-    let peer = peer_of(&object.get_type())?;
-    if let Some(ForeignTable { view: Some(view), stream, .. }) = peer {
-        // SAFETY: 1. The function is from the table of this object's type.
-        match unsafe { calls::view(object, view) } {
+    let table = table_of(object)?;
+    let stream = table.and_then(|table| table.get().stream);
+    if let Some(view) = table.and_then(OfObject::view) {
+        match calls::view(view) {
             // A complex tensor may stand for its conjugate; a table does not report that.
             Ok(tensor) if tensor.dtype.code == ffi::kDLComplex => {}
             Ok(tensor) => {
@@ -123,24 +124,22 @@ pub unsafe fn with_view<R>(
             Err(error) => return Err(error),
         }
     }
-    run_imported(object, peer, run)
+    run_imported(object, stream, run)
 }
 
-/// Implements [`with_tensor`] for an object whose type has the exchange table `peer`.
+/// Implements [`with_tensor`]. `stream` is from the exchange table of the object's type.
 fn run_imported<R>(
     object: &Bound<'_, PyAny>,
-    peer: Option<ForeignTable>,
+    stream: Option<StreamFunction>,
     run: impl for<'a> FnOnce(BorrowedTensor<'a>, CurrentStream<'a>) -> PyResult<R>,
 ) -> PyResult<R> {
     let py = object.py();
     // With a table the library's stream is known, so the import need not synchronize.
-    let tensor = match peer {
-        Some(ForeignTable { stream: Some(_), .. }) => {
-            from_dlpack_with(object, &ImportOptions::new().stream(StreamArg::no_sync()))?
-        }
-        _ => from_dlpack(object)?,
+    let tensor = match stream {
+        Some(_) => from_dlpack_with(object, &ImportOptions::new().stream(StreamArg::no_sync()))?,
+        None => from_dlpack(object)?,
     };
-    let stream = current_stream(py, peer.and_then(|peer| peer.stream), tensor.device())?;
+    let stream = current_stream(py, stream, tensor.device())?;
     run(BorrowedTensor::new(&tensor), stream)
 }
 
@@ -148,12 +147,11 @@ fn run_imported<R>(
 /// called, and the stream is NULL.
 fn current_stream<'a>(
     py: Python<'_>,
-    function: Option<Stream>,
+    function: Option<StreamFunction>,
     device: Device,
 ) -> PyResult<CurrentStream<'a>> {
     let stream = match function {
-        // SAFETY: 1. The function is from a table.
-        Some(function) if device != Device::CPU => unsafe { calls::stream(py, function, device) }?,
+        Some(function) if device != Device::CPU => calls::stream(py, function, device)?,
         _ => core::ptr::null_mut(),
     };
     Ok(CurrentStream { stream, alive: PhantomData })

@@ -1,7 +1,6 @@
 //! Finds the Python library of an argument, and passes tensors to it: [`LibraryOf`].
 
 use alloc::format;
-use core::ptr::NonNull;
 
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -11,7 +10,7 @@ use pyo3::types::PyType;
 
 use crate::backend::Backend;
 use crate::device::Device;
-use crate::exchange::foreign_table::{ForeignTable, Wrap};
+use crate::exchange::foreign_table::{ForeignTable, WrapFunction};
 use crate::export::DLPackExport;
 use crate::import::{ImportedStorage, ImportedTensor};
 use crate::python::argument::{PyDeviceTensor, PyTensor, PyTensorMut};
@@ -117,12 +116,7 @@ pub(super) fn object_on_device<'py, E: DLPackExport + Send + 'static>(
     let py = like.py();
     let class = like.get_type();
     if let Some(ForeignTable { wrap: Some(wrap), .. }) = peer_of(&class)? {
-        let Some(tensor) = NonNull::new(tensor.into_dlpack_on(consumer)?.into_raw()) else {
-            unreachable!("a managed tensor is not NULL");
-        };
-        // SAFETY: 1. The function is from a table. 2. This crate made the tensor, and gives
-        // it away here.
-        return unsafe { calls::wrap(py, wrap, tensor) };
+        return calls::wrap(py, wrap, tensor.into_dlpack_on(consumer)?.into());
     }
     let Some(from_dlpack) = from_dlpack_like(like, &class)? else {
         return Err(PyTypeError::new_err(format!(
@@ -175,15 +169,10 @@ fn by_numpy_after(
 /// Creates an object with another owner of the tensor.
 fn wrapped<'py>(
     py: Python<'py>,
-    wrap: Wrap,
+    wrap: WrapFunction,
     tensor: &ImportedStorage,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let Some(tensor) = NonNull::new(tensor.to_dlpack()?.into_raw()) else {
-        unreachable!("a managed tensor is not NULL");
-    };
-    // SAFETY: 1. The function is from a table. 2. This crate made the tensor, and gives it
-    // away here.
-    unsafe { calls::wrap(py, wrap, tensor) }
+    calls::wrap(py, wrap, tensor.to_dlpack()?.into())
 }
 
 /// Finds the `from_dlpack` of a library.

@@ -3,20 +3,25 @@
 
 use alloc::format;
 use core::ffi::{c_int, c_void};
-use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 
 use crate::device::Device;
-use crate::exchange::foreign_table::{Export, Outcome, Stream, View, Wrap};
+use crate::exchange::foreign_table::{
+    ExportFunction, Outcome, StreamFunction, ViewFunction, WrapFunction,
+};
 use crate::exchange::relay::Relay;
-use crate::ffi::{DLManagedTensorVersioned, DLTensor};
+use crate::ffi::{
+    DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensorVersioned, DLTensor,
+};
 use crate::import::{ImportPolicy, ImportedTensor};
+use crate::managed::ManagedTensor;
 use crate::python::adopt::adopt;
 use crate::python::convert::quietly;
 use crate::python::interpreter::pending_exception::is_pending;
+use crate::python::table::lookup::OfObject;
 
 /// Exports an object through the exchange table of its type.
 ///
@@ -24,22 +29,19 @@ use crate::python::interpreter::pending_exception::is_pending;
 ///
 /// What the function raised; `BufferError` if it failed without an exception, and for a
 /// tensor that [`ImportedTensor::from_raw`] rejects.
-///
-/// # Safety
-///
-/// 1. The function is from the table of the object's type.
-/// 2. The tensor that it makes meets the obligations of [`ImportedTensor::from_raw`].
 #[inline(always)]
-pub(in crate::python) unsafe fn export(
-    object: &Bound<'_, PyAny>,
-    function: Export,
+pub(in crate::python) fn export(
+    function: OfObject<'_, '_, ExportFunction>,
 ) -> PyResult<ImportedTensor> {
+    let object = function.object();
     let py = object.py();
     let mut managed = ptr::null_mut();
-    // SAFETY: 1. The object is alive, and the result may be written.
-    let status = unsafe { function(object.as_ptr().cast(), &raw mut managed) };
+    // SAFETY: the function is from the table of the object's type. The object is alive, and
+    // the result may be written.
+    let status = unsafe { function.get().get()(object.as_ptr().cast(), &raw mut managed) };
     match outcome(py, status, !managed.is_null()) {
-        // SAFETY: 1. By 2 the tensor is valid, and this function owns the result.
+        // SAFETY: 1. The function made the tensor as the standard says, and this function
+        // owns it.
         Outcome::Done => unsafe { adopt(py, managed, ImportPolicy::new()) },
         Outcome::RaisedWithResult => {
             let error = PyErr::fetch(py);
@@ -51,27 +53,30 @@ pub(in crate::python) unsafe fn export(
     }
 }
 
-/// Returns the `DLTensor` of an object through the exchange table of its type.
+/// Returns the `DLTensor` of an object through the exchange table of its type. Its pointers
+/// are valid as long as the standard says.
 ///
 /// # Errors
 ///
 /// As for [`export`], except those of the tensor.
-///
-/// # Safety
-///
-/// 1. The function is from the table of the object's type.
-pub(in crate::python) unsafe fn view(
-    object: &Bound<'_, PyAny>,
-    function: View,
-) -> PyResult<DLTensor> {
+pub(in crate::python) fn view(function: OfObject<'_, '_, ViewFunction>) -> PyResult<DLTensor> {
+    let object = function.object();
     let py = object.py();
-    // Zero is valid for all fields; fields that the function does not write stay zero.
-    let mut tensor = MaybeUninit::<DLTensor>::zeroed();
-    // SAFETY: 1. The object is alive, and the result may be written.
-    let status = unsafe { function(object.as_ptr().cast(), tensor.as_mut_ptr()) };
+    // Fields that the function does not write stay zero.
+    let mut tensor = DLTensor {
+        data: ptr::null_mut(),
+        device: DLDevice { device_type: DLDeviceType(0), device_id: 0 },
+        ndim: 0,
+        dtype: DLDataType { code: DLDataTypeCode(0), bits: 0, lanes: 0 },
+        shape: ptr::null_mut(),
+        strides: ptr::null_mut(),
+        byte_offset: 0,
+    };
+    // SAFETY: the function is from the table of the object's type. The object is alive, and
+    // the result may be written.
+    let status = unsafe { function.get().get()(object.as_ptr().cast(), &raw mut tensor) };
     match outcome(py, status, true) {
-        // SAFETY: the tensor was zeroed, which initialises all of its fields.
-        Outcome::Done => Ok(unsafe { tensor.assume_init() }),
+        Outcome::Done => Ok(tensor),
         Outcome::RaisedWithResult => Err(PyErr::fetch(py)),
         failure => Err(failed(py, failure, "dltensor_from_py_object_no_sync")),
     }
@@ -82,22 +87,41 @@ pub(in crate::python) unsafe fn view(
 /// # Errors
 ///
 /// As for [`view`].
-///
-/// # Safety
-///
-/// 1. The function is from a table.
-pub(in crate::python) unsafe fn stream(
+pub(in crate::python) fn stream(
     py: Python<'_>,
-    function: Stream,
+    function: StreamFunction,
     device: Device,
 ) -> PyResult<*mut c_void> {
     let mut stream = ptr::null_mut();
-    // SAFETY: 1. The result may be written.
-    let status = unsafe { function(device.device_type(), device.device_id(), &raw mut stream) };
+    // SAFETY: the function is from a table, and the result may be written.
+    let status =
+        unsafe { function.get()(device.device_type(), device.device_id(), &raw mut stream) };
     match outcome(py, status, true) {
         Outcome::Done => Ok(stream),
         Outcome::RaisedWithResult => Err(PyErr::fetch(py)),
         failure => Err(failed(py, failure, "current_work_stream")),
+    }
+}
+
+/// A tensor for [`wrap`], which releases it or gives it away: a valid struct of major version
+/// 1, whose deleter is called once.
+#[must_use = "the tensor leaks unless it is passed to `wrap`"]
+pub(in crate::python) struct OwnedTensor(NonNull<DLManagedTensorVersioned>);
+
+impl OwnedTensor {
+    /// Takes a tensor out of the value that imported it; `None` for a tensor in a legacy
+    /// struct, and for one without a struct.
+    pub(in crate::python) fn of_import(tensor: ImportedTensor) -> Option<Self> {
+        NonNull::new(tensor.into_raw().ok()?).map(Self)
+    }
+}
+
+impl From<ManagedTensor> for OwnedTensor {
+    fn from(tensor: ManagedTensor) -> Self {
+        match NonNull::new(tensor.into_raw()) {
+            Some(tensor) => Self(tensor),
+            None => unreachable!("a managed tensor is not NULL"),
+        }
     }
 }
 
@@ -106,38 +130,30 @@ pub(in crate::python) unsafe fn stream(
 /// # Errors
 ///
 /// As for [`view`].
-///
-/// # Safety
-///
-/// 1. The function is from a table.
-/// 2. `tensor` points to a valid struct of major version 1 that is the caller's to give
-///    away.
-pub(in crate::python) unsafe fn wrap(
+pub(in crate::python) fn wrap(
     py: Python<'_>,
-    function: Wrap,
-    tensor: NonNull<DLManagedTensorVersioned>,
+    function: WrapFunction,
+    OwnedTensor(tensor): OwnedTensor,
 ) -> PyResult<Bound<'_, PyAny>> {
     // The outer error means that the function failed, and may not have taken the tensor;
     // the inner error, that an object owns the tensor.
     let call = |tensor| -> PyResult<PyResult<_>> {
         let mut object = ptr::null_mut();
-        // SAFETY: 1. The callee takes ownership of the tensor, and the result may be
-        // written.
-        let status = unsafe { function(tensor, &raw mut object) };
-        match outcome(py, status, !object.is_null()) {
-            // SAFETY: this thread is attached, and this function owns the reference.
-            Outcome::Done => Ok(Ok(unsafe { Bound::from_owned_ptr(py, object.cast()) })),
-            Outcome::RaisedWithResult => {
-                let error = PyErr::fetch(py);
-                // SAFETY: as above.
-                drop(unsafe { Bound::from_owned_ptr(py, object.cast()) });
-                Ok(Err(error))
-            }
-            failure => Err(failed(py, failure, "managed_tensor_to_py_object_no_sync")),
-        }
+        // SAFETY: the function is from a table. It takes ownership of the tensor, and the
+        // result may be written.
+        let status = unsafe { function.get()(tensor, &raw mut object) };
+        let raised = match outcome(py, status, !object.is_null()) {
+            Outcome::Done => None,
+            Outcome::RaisedWithResult => Some(PyErr::fetch(py)),
+            failure => return Err(failed(py, failure, "managed_tensor_to_py_object_no_sync")),
+        };
+        // SAFETY: this thread is attached, and this function owns the reference, which is not
+        // NULL in these outcomes.
+        let object = unsafe { Bound::from_owned_ptr(py, object.cast()) };
+        Ok(raised.map_or(Ok(object), Err))
     };
-    // SAFETY: 1 (the struct is valid, its deleter may be called once): guaranteed by our
-    // caller's 2. 2. The library that made the table is trusted to call a deleter once.
+    // SAFETY: 1 (the struct is valid, its deleter may be called once): by its type, `tensor`
+    // is such a struct. 2. The library that made the table is trusted to call a deleter once.
     unsafe { Relay::send(tensor, call) }?
 }
 

@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyType};
 
-use crate::exchange::foreign_table::{Export, ForeignTable};
+use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction};
 use crate::python::convert::quietly;
 use crate::python::interpreter::exit::watch;
 use crate::python::table::owner_class::{Found, Table, owner_of, table_in};
@@ -18,6 +18,47 @@ use crate::python::table::type_cache::{Added, CachedType, TypeCache};
 /// Interpreters that share a GIL share this cache; interpreters with their own GIL cannot
 /// import the module.
 static REMEMBERED: TypeCache = TypeCache::new();
+
+/// An object, and the exchange table of its type or a function of that table.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::python) struct OfObject<'a, 'py, F> {
+    object: &'a Bound<'py, PyAny>,
+    found: F,
+}
+
+impl<'a, 'py, F: Copy> OfObject<'a, 'py, F> {
+    #[inline(always)]
+    pub(in crate::python) fn object(self) -> &'a Bound<'py, PyAny> {
+        self.object
+    }
+
+    #[inline(always)]
+    pub(in crate::python) fn get(self) -> F {
+        self.found
+    }
+}
+
+impl<'a, 'py> OfObject<'a, 'py, ForeignTable> {
+    pub(in crate::python) fn export(self) -> Option<OfObject<'a, 'py, ExportFunction>> {
+        self.found.export.map(|found| OfObject { object: self.object, found })
+    }
+
+    pub(in crate::python) fn view(self) -> Option<OfObject<'a, 'py, ViewFunction>> {
+        self.found.view.map(|found| OfObject { object: self.object, found })
+    }
+}
+
+/// Returns the exchange table of an object's type.
+///
+/// # Errors
+///
+/// Those of [`peer_of`].
+#[inline]
+pub(in crate::python) fn table_of<'a, 'py>(
+    object: &'a Bound<'py, PyAny>,
+) -> PyResult<Option<OfObject<'a, 'py, ForeignTable>>> {
+    Ok(peer_of(&object.get_type())?.map(|found| OfObject { object, found }))
+}
 
 /// Returns the exchange table of a type, its own or an inherited one, if this crate can
 /// read it and no unrelated class has the same table.
@@ -46,14 +87,17 @@ pub(in crate::python) fn peer_of(class: &Bound<'_, PyType>) -> PyResult<Option<F
 ///
 /// Those of [`peer_of`].
 #[inline(always)]
-pub(in crate::python) fn export_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
+pub(in crate::python) fn export_of<'a, 'py>(
+    object: &'a Bound<'py, PyAny>,
+) -> PyResult<Option<OfObject<'a, 'py, ExportFunction>>> {
     // The address is only compared: the type is not dereferenced.
     let table = match REMEMBERED.table_of(object.get_type_ptr().cast()) {
         Some(table) => table,
         None => look_up(&object.get_type())?.table,
     };
     // SAFETY: 1. As in `peer_of`.
-    Ok(unsafe { ForeignTable::read(table) }.and_then(|peer| peer.export))
+    let export = unsafe { ForeignTable::read(table) }.and_then(|peer| peer.export);
+    Ok(export.map(|found| OfObject { object, found }))
 }
 
 /// Whether an object requires a gradient, and its type has an exchange table. PyTorch's
@@ -160,24 +204,25 @@ fn attribute<'py>(
     }
 }
 
-/// Returns the table that a type published as an integer address, as types did before
-/// DLPack 1.3, under either name.
+/// Returns the table that an object's type published as an integer address, as types did
+/// before DLPack 1.3, under either name.
 ///
 /// # Safety
 ///
 /// 1. If either attribute of the type is an integer, it is 0 or the address of
 ///    a table that lives as long as the process.
-pub(in crate::python) unsafe fn peer_by_address(
-    class: &Bound<'_, PyType>,
-) -> PyResult<Option<ForeignTable>> {
-    let py = class.py();
+pub(in crate::python) unsafe fn table_by_address<'a, 'py>(
+    object: &'a Bound<'py, PyAny>,
+) -> PyResult<Option<OfObject<'a, 'py, ForeignTable>>> {
+    let (py, class) = (object.py(), &object.get_type());
     for name in [intern!(py, "__dlpack_c_exchange_api__"), intern!(py, "__c_dlpack_exchange_api__")]
     {
         let Some(found) = attribute(class, name)? else { continue };
         if found.is_exact_instance_of::<PyInt>() {
             let address = core::ptr::with_exposed_provenance_mut(found.extract::<usize>()?);
             // SAFETY: 1. By 1 it is 0 or the address of a table.
-            return Ok(unsafe { ForeignTable::read(address) });
+            let table = unsafe { ForeignTable::read(address) };
+            return Ok(table.map(|found| OfObject { object, found }));
         }
     }
     Ok(None)

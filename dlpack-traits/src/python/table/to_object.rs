@@ -2,7 +2,6 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
-use core::ptr::NonNull;
 
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
@@ -49,11 +48,7 @@ pub fn to_object<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
     if let Some(ForeignTable { wrap: Some(wrap), .. }) = peer_of(class)? {
-        if let Some(tensor) = NonNull::new(tensor.into_raw()) {
-            // SAFETY: 1. The function is from a table. 2. This crate made the tensor.
-            return unsafe { calls::wrap(py, wrap, tensor) };
-        }
-        unreachable!("a managed tensor is not NULL");
+        return calls::wrap(py, wrap, tensor.into());
     }
     let Some(from_dlpack) = from_dlpack_of(class)? else {
         return Err(PyTypeError::new_err(format!(
