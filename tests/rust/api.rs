@@ -102,7 +102,7 @@ const WAITS_FOR_NOTHING: [&str; 22] = [
     // Taken to move a tensor out of an option.
     "python::export::offer_once names Mutex",
     // The value is made before the lock is taken, by each thread that finds none.
-    "python::array_like::heap_type names PyOnceLock",
+    "python::array_like::buffer_protocol names PyOnceLock",
     "python::export::reexport names PyOnceLock",
     "python::import::call_dlpack names PyOnceLock",
     "python::result::library names PyOnceLock",

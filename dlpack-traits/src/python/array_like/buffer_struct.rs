@@ -1,6 +1,7 @@
-//! The C struct and the C function of the buffer protocol: [`Buffer`], [`BufferFunction`].
+//! The C struct and the C function of the buffer protocol: [`Buffer`], [`GetBuffer`].
 
 use core::ffi::{c_char, c_int, c_void};
+use core::ptr;
 
 use pyo3::ffi::{Py_ssize_t, PyObject};
 
@@ -24,22 +25,22 @@ pub(super) struct Buffer {
     pub(super) internal: *mut c_void,
 }
 
+impl Buffer {
+    /// The struct of a failed request.
+    pub(super) const EMPTY: Self = Self {
+        buf: ptr::null_mut(),
+        obj: ptr::null_mut(),
+        len: 0,
+        itemsize: 0,
+        readonly: 0,
+        ndim: 0,
+        format: ptr::null(),
+        shape: ptr::null(),
+        strides: ptr::null(),
+        suboffsets: ptr::null(),
+        internal: ptr::null_mut(),
+    };
+}
+
 /// `getbufferproc`: fills the struct and returns 0, or returns -1 with an exception set.
 pub(super) type GetBuffer = unsafe extern "C" fn(*mut PyObject, *mut Buffer, c_int) -> c_int;
-
-/// A function of the buffer protocol that accepts every object, because it checks the type.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BufferFunction(GetBuffer);
-
-impl BufferFunction {
-    /// # Safety
-    ///
-    /// 1. Python may call the function as `bf_getbuffer` of any object.
-    pub(super) const unsafe fn new(function: GetBuffer) -> Self {
-        Self(function)
-    }
-
-    pub(super) const fn get(self) -> GetBuffer {
-        self.0
-    }
-}

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::array_class::ArrayClass;
-use super::exporter::{exporter_of, value};
+use super::buffer_protocol::{exporter_of, value};
 use super::method::Method;
 use crate::python::export::arguments::Arguments;
 

@@ -8,10 +8,10 @@
 mod array;
 mod array_class;
 mod attributes;
+mod buffer_protocol;
 mod buffer_struct;
 mod exporter;
 mod format;
-mod heap_type;
 mod interface;
 mod legacy_slot;
 mod method;
@@ -22,6 +22,7 @@ use pyo3::types::PyType;
 
 use crate::python::export::class_methods::Method as MethodOfClass;
 use crate::python::export::export_class::ExportClass;
+use buffer_protocol::{BufferFunction, Exported};
 use method::{Method, add_missing, add_missing_property, defines, definition};
 
 /// Adds the attributes to a class, except those that it defines itself.
@@ -43,9 +44,9 @@ pub(in crate::python) fn install<T: ExportClass>(class: &Bound<'_, PyType>) -> P
     add_missing_property(class, method::<T, attributes::Size>())?;
     add_missing_property(class, method::<T, interface::ArrayInterface>())?;
     if class.py().version_info() >= (3, 12) {
-        add_missing(class, &[method::<T, exporter::BufferMethod>()])
+        add_missing(class, &[method::<T, buffer_protocol::BufferMethod>()])
     } else {
-        legacy_slot::install(class, exporter::function::<exporter::Exported<T>>())
+        legacy_slot::install(class, BufferFunction::of::<Exported<T>>())
     }
 }
 
