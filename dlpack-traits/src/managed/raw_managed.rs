@@ -42,7 +42,7 @@ impl<A: Abi> RawManaged<A> {
 
     /// The address of the struct, which this handle still owns.
     #[inline(always)]
-    pub(super) fn as_ptr(&self) -> *mut A {
+    pub(crate) fn as_ptr(&self) -> *mut A {
         self.managed.as_ptr()
     }
 

@@ -1,13 +1,15 @@
 //! Puts managed tensors into Python capsules. This module calls functions of the stable
 //! ABI only.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::{CStr, c_char, c_void};
+use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
+use pyo3::Borrowed;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 
-use super::convert::attached;
+use super::convert::attached_object;
 use crate::managed::{Abi, RawManaged};
 use crate::python::interpreter::pending_exception::SavedError;
 
@@ -17,23 +19,22 @@ use crate::python::interpreter::pending_exception::SavedError;
 /// is then released.
 #[inline]
 pub(super) fn new<A: Abi>(py: Python<'_>, tensor: RawManaged<A>) -> *mut PyObject {
-    let managed = tensor.into_raw();
-    let tensor = managed.as_ptr().cast();
+    let managed = tensor.as_ptr().cast();
     // SAFETY: this thread is attached. The name is static, the pointer is not NULL, and the
     // destructor is the one for capsules of this struct.
-    let capsule = unsafe { ffi::PyCapsule_New(tensor, A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
+    let capsule = unsafe { ffi::PyCapsule_New(managed, A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
     if capsule.is_null() {
         let no_memory = SavedError::set_aside(py);
-        // SAFETY: 1 (the struct of a handle): it was just released from its handle, and no
-        // consumer took it.
-        drop(unsafe { RawManaged::from_raw(managed) });
+        drop(tensor);
         no_memory.restore(py);
         return capsule;
     }
+    // The capsule owns it from here on.
+    let _ = tensor.into_raw();
     // The destructor reads the context, because `PyCapsule_GetContext` compares no name.
     // It can fail only if the object is not a capsule.
     // SAFETY: this thread is attached, and the capsule was just made.
-    unsafe { ffi::PyCapsule_SetContext(capsule, tensor) };
+    unsafe { ffi::PyCapsule_SetContext(capsule, managed) };
     capsule
 }
 
@@ -48,17 +49,16 @@ pub(super) fn new<A: Abi>(py: Python<'_>, tensor: RawManaged<A>) -> *mut PyObjec
 ///
 /// 1. Python calls it, as the destructor of a capsule that [`new`] made for `A`.
 unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
-    // SAFETY: 1. By 1 Python calls the destructor: the thread is attached, and the
-    // capsule is alive.
-    if !unsafe { is_unused::<A>(capsule) } {
+    // SAFETY: 1. and 2. By 1 this thread is attached, and the capsule is alive.
+    let capsule: Borrowed<'_, '_, PyAny> = unsafe { attached_object(capsule) };
+    if !is_unused::<A>(&capsule) {
         return;
     }
-    // SAFETY: as above. Only the maker of a capsule sets its context: it is what `new`
-    // set.
-    let managed = unsafe { ffi::PyCapsule_GetContext(capsule) };
+    // SAFETY: this thread is attached, and the capsule is alive. Only the maker of a capsule
+    // sets its context: it is what `new` set.
+    let managed = unsafe { ffi::PyCapsule_GetContext(capsule.as_ptr()) };
     let Some(managed) = NonNull::new(managed.cast::<A>()) else { return };
-    // SAFETY: 1. By 1 this thread is attached.
-    let py: Python<'_> = unsafe { attached() };
+    let py = capsule.py();
     let pending = SavedError::set_aside(py);
     // SAFETY: 1 (the struct of a handle): a capsule of this crate that still has the unused
     // name owns its struct, and the capsule is being destroyed.
@@ -67,19 +67,33 @@ unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
 }
 
 /// Returns whether the capsule still has the name that says that it owns its struct.
-///
-/// # Safety
-///
-/// 1. The calling thread is attached, and `capsule` is a living capsule.
-unsafe fn is_unused<A: Abi>(capsule: *mut PyObject) -> bool {
-    // SAFETY: by 1.
-    let name = unsafe { ffi::PyCapsule_GetName(capsule) };
-    if ptr::eq(name, A::CAPSULE.as_ptr()) {
-        return true;
+#[inline]
+fn is_unused<A: Abi>(capsule: &Bound<'_, PyAny>) -> bool {
+    CapsuleName::of(capsule).is_some_and(|name| {
+        // A consumer may have restored the original name with a string of its own.
+        ptr::eq(name.0.as_ptr(), A::CAPSULE.as_ptr()) || name.text() == A::CAPSULE
+    })
+}
+
+/// The name of a capsule, which its maker keeps alive as long as the capsule.
+#[derive(Clone, Copy)]
+pub(super) struct CapsuleName<'a>(NonNull<c_char>, PhantomData<&'a CStr>);
+
+impl<'a> CapsuleName<'a> {
+    /// Returns `None` for a capsule without a name, and for any other object, then with an
+    /// exception set.
+    #[inline]
+    pub(super) fn of(object: &'a Bound<'_, PyAny>) -> Option<Self> {
+        // SAFETY: this thread is attached, and the object is alive.
+        let name = unsafe { ffi::PyCapsule_GetName(object.as_ptr()) };
+        Some(Self(NonNull::new(name.cast_mut())?, PhantomData))
     }
-    // A consumer may have restored the original name with a string of its own.
-    // SAFETY: the name of a capsule is NULL or a C string that outlives it.
-    !name.is_null() && unsafe { CStr::from_ptr(name) } == A::CAPSULE
+
+    #[inline]
+    pub(super) fn text(self) -> &'a CStr {
+        // SAFETY: the name of a capsule is a C string that outlives it.
+        unsafe { CStr::from_ptr(self.0.as_ptr()) }
+    }
 }
 
 /// Returns the pointer of a capsule with that name; `None` for any other object.

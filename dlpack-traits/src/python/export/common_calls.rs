@@ -26,7 +26,7 @@ use crate::python::export::protocol::Capsule;
 use crate::version::Version;
 
 /// The last `max_version` object that selected the versioned capsule.
-static VERSION: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+static VERSION: Last = Last::none();
 
 /// Cached keyword tuples: those that were passed twice in a row. Programs have few of
 /// them, so the first eight stay.
@@ -34,7 +34,31 @@ static NAMES: [OnceLock<Names>; 8] = [const { OnceLock::new() }; 8];
 
 /// The last keyword tuple that is not cached. It is kept alive, so a caller that makes a
 /// new tuple for each call never gets the same address again.
-static SEEN: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+static SEEN: Last = Last::none();
+
+/// A reference to an object, or none. Other threads that load its address only compare it.
+struct Last(AtomicPtr<PyObject>);
+
+impl Last {
+    const fn none() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Whether it is a reference to this object.
+    #[inline(always)]
+    fn is(&self, object: &Bound<'_, PyAny>) -> bool {
+        // Acquire: an object whose address is stored here is alive.
+        ptr::eq(object.as_ptr(), self.0.load(Ordering::Acquire))
+    }
+
+    /// Stores another reference to this object, and drops the one before.
+    fn set(&self, object: &Bound<'_, PyAny>) {
+        let old = self.0.swap(object.clone().into_ptr(), Ordering::AcqRel);
+        // SAFETY: this thread is attached; `old` is NULL or a reference that this function
+        // stored.
+        drop(unsafe { Bound::from_owned_ptr_or_opt(object.py(), old) });
+    }
+}
 
 /// A tuple of names, all of which are keywords of `__dlpack__`.
 #[derive(Clone, Copy)]
@@ -72,10 +96,7 @@ pub(in crate::python) fn common_capsule(
         if value.is(none) {
             continue;
         }
-        // Acquire: an object whose address is stored here is alive.
-        if names.max_version != Some(index)
-            || !ptr::eq(value.as_ptr(), VERSION.load(Ordering::Acquire))
-        {
+        if names.max_version != Some(index) || !VERSION.is(&value) {
             return None;
         }
         capsule = Capsule::Versioned;
@@ -110,17 +131,14 @@ fn read(names: &Bound<'_, PyAny>) -> Option<Names> {
 /// Caches names for [`common_capsule`], the second time that they are passed.
 fn remember(names: &Bound<'_, PyAny>, read: Names) {
     // `SEEN` keeps it alive, so no other object has its address.
-    if ptr::eq(names.as_ptr(), SEEN.load(Ordering::Acquire)) {
+    if SEEN.is(names) {
         if NAMES.iter().any(|place| place.set(read).is_ok()) {
             // The list owns this reference.
             let _ = names.clone().into_ptr();
         }
         return;
     }
-    let old = SEEN.swap(names.clone().into_ptr(), Ordering::AcqRel);
-    // SAFETY: this thread is attached; `old` is NULL or a reference made here, and other
-    // threads that have loaded it only compare it.
-    drop(unsafe { Bound::from_owned_ptr_or_opt(names.py(), old) });
+    SEEN.set(names);
 }
 
 /// Caches a version for [`common_capsule`], if it is a tuple of two integers and selects the
@@ -129,10 +147,7 @@ pub(in crate::python) fn remember_version(value: &Bound<'_, PyAny>, version: Ver
     if Capsule::up_to(Some(version)) != Capsule::Versioned || !is_pair_of_ints(value) {
         return;
     }
-    let old = VERSION.swap(value.clone().into_ptr(), Ordering::AcqRel);
-    // SAFETY: this thread is attached; `old` is NULL or a reference made here, and other
-    // threads that have loaded it only compare it.
-    drop(unsafe { Bound::from_owned_ptr_or_opt(value.py(), old) });
+    VERSION.set(value);
 }
 
 /// Whether a value is a tuple of integers, none of them of a subclass.

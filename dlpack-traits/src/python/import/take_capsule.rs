@@ -1,7 +1,6 @@
 //! Takes a tensor out of a capsule, exactly once: [`take`].
 
 use alloc::format;
-use core::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
@@ -12,7 +11,7 @@ use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::{Abi, ManagedStruct};
 use crate::python::adopt::adopt;
-use crate::python::capsule;
+use crate::python::capsule::{self, CapsuleName};
 use crate::python::convert::clear;
 
 /// Whether every interpreter that can load this module has a permanent GIL.
@@ -72,16 +71,11 @@ fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
 /// Makes the error for a capsule without a tensor to take.
 #[cold]
 fn nothing_in(capsule: &Bound<'_, PyAny>) -> PyErr {
-    // SAFETY: this thread is attached, and the object is alive.
-    let name = unsafe { py_ffi::PyCapsule_GetName(capsule.as_ptr()) };
-    if name.is_null() {
-        // `PyCapsule_GetName` sets an exception for an object that is not a capsule; the
-        // name of a capsule may also be NULL.
+    let Some(name) = CapsuleName::of(capsule).map(CapsuleName::text) else {
+        // There is an exception if the object is not a capsule.
         clear(capsule.py());
         return PyValueError::new_err("a capsule without a name holds no tensor");
-    }
-    // SAFETY: the name of a capsule is a C string that outlives it.
-    let name = unsafe { CStr::from_ptr(name) };
+    };
     if name == DLManagedTensorVersioned::USED_CAPSULE || name == DLManagedTensor::USED_CAPSULE {
         PyValueError::new_err("the tensor of this capsule was taken before; export it again")
     } else {
