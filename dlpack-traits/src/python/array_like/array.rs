@@ -19,8 +19,7 @@ use crate::python::result::from_dlpack_of_numpy;
 pub(super) struct Array;
 
 impl Method for Array {
-    const NAME: &'static str = "__array__";
-    const C_NAME: &'static CStr = c"__array__";
+    const NAME: &'static CStr = c"__array__";
     const DOC: &'static CStr = c"__array__($self, /, dtype=None, *, copy=None)\n--\n\n\
         Return the tensor as a NumPy array, for numpy.asarray().\n\n\
         dtype is the type of the elements of the result; the tensor's own if it is None.\n\

@@ -21,8 +21,7 @@ use crate::python::export::arguments::Arguments;
 pub(super) struct Shape;
 
 impl Method for Shape {
-    const NAME: &'static str = "shape";
-    const C_NAME: &'static CStr = c"shape";
+    const NAME: &'static CStr = c"shape";
     const DOC: &'static CStr = c"The size of each dimension.";
 
     fn call(
@@ -38,8 +37,7 @@ impl Method for Shape {
 pub(super) struct NDim;
 
 impl Method for NDim {
-    const NAME: &'static str = "ndim";
-    const C_NAME: &'static CStr = c"ndim";
+    const NAME: &'static CStr = c"ndim";
     const DOC: &'static CStr = c"The number of dimensions.";
 
     fn call(
@@ -55,8 +53,7 @@ impl Method for NDim {
 pub(super) struct Size;
 
 impl Method for Size {
-    const NAME: &'static str = "size";
-    const C_NAME: &'static CStr = c"size";
+    const NAME: &'static CStr = c"size";
     const DOC: &'static CStr = c"The number of elements.";
 
     fn call(
@@ -72,8 +69,7 @@ impl Method for Size {
 pub(super) struct Device;
 
 impl Method for Device {
-    const NAME: &'static str = "device";
-    const C_NAME: &'static CStr = c"device";
+    const NAME: &'static CStr = c"device";
     const DOC: &'static CStr = c"The device of the memory, such as 'cpu' or 'cuda:0'.";
 
     fn call(
@@ -91,8 +87,7 @@ impl Method for Device {
 pub(super) struct DType;
 
 impl Method for DType {
-    const NAME: &'static str = "dtype";
-    const C_NAME: &'static CStr = c"dtype";
+    const NAME: &'static CStr = c"dtype";
     const DOC: &'static CStr = c"The type of the elements: a numpy.dtype, or the name of a type \
         that NumPy does not have.";
 
@@ -127,8 +122,7 @@ fn is_of_numpy(dtype: DataType) -> bool {
 pub(super) struct Len;
 
 impl Method for Len {
-    const NAME: &'static str = "__len__";
-    const C_NAME: &'static CStr = c"__len__";
+    const NAME: &'static CStr = c"__len__";
     const DOC: &'static CStr = c"__len__($self, /)\n--\n\nReturn the size of the first dimension.";
 
     fn call(
@@ -147,8 +141,7 @@ impl Method for Len {
 pub(super) struct Iter;
 
 impl Method for Iter {
-    const NAME: &'static str = "__iter__";
-    const C_NAME: &'static CStr = c"__iter__";
+    const NAME: &'static CStr = c"__iter__";
     const DOC: &'static CStr =
         c"__iter__($self, /)\n--\n\nIterate over the first dimension of the NumPy array.";
 
@@ -165,8 +158,7 @@ impl Method for Iter {
 pub(super) struct GetItem;
 
 impl Method for GetItem {
-    const NAME: &'static str = "__getitem__";
-    const C_NAME: &'static CStr = c"__getitem__";
+    const NAME: &'static CStr = c"__getitem__";
     const DOC: &'static CStr =
         c"__getitem__($self, key, /)\n--\n\nReturn self[key] of the NumPy array.";
 
@@ -186,8 +178,7 @@ impl Method for GetItem {
 pub(super) struct Repr;
 
 impl Method for Repr {
-    const NAME: &'static str = "__repr__";
-    const C_NAME: &'static CStr = c"__repr__";
+    const NAME: &'static CStr = c"__repr__";
     const DOC: &'static CStr = c"__repr__($self, /)\n--\n\nReturn repr(self).";
 
     fn call(

@@ -33,8 +33,7 @@ use crate::python::export::export_class::ExportClass;
 pub(super) struct BufferMethod;
 
 impl Method for BufferMethod {
-    const NAME: &'static str = "__buffer__";
-    const C_NAME: &'static CStr = c"__buffer__";
+    const NAME: &'static CStr = c"__buffer__";
     const DOC: &'static CStr =
         c"__buffer__($self, flags, /)\n--\n\nReturn a memoryview of the tensor.";
 

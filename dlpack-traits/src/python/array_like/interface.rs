@@ -21,8 +21,7 @@ use crate::python::export::arguments::Arguments;
 pub(super) struct ArrayInterface;
 
 impl Method for ArrayInterface {
-    const NAME: &'static str = "__array_interface__";
-    const C_NAME: &'static CStr = c"__array_interface__";
+    const NAME: &'static CStr = c"__array_interface__";
     const DOC: &'static CStr =
         c"The NumPy array interface, version 3, of a contiguous tensor on the \
         CPU, for PIL.Image.fromarray().";

@@ -20,10 +20,9 @@ mod reduce;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use crate::python::export::class_methods::Method as MethodOfClass;
 use crate::python::export::export_class::ExportClass;
 use buffer_protocol::{BufferFunction, Exported};
-use method::{Method, add_missing, add_missing_property, defines, definition};
+use method::{add_missing, add_missing_property, defines, method};
 
 /// Adds the attributes to a class, except those that it defines itself.
 pub(in crate::python) fn install<T: ExportClass>(class: &Bound<'_, PyType>) -> PyResult<()> {
@@ -48,11 +47,6 @@ pub(in crate::python) fn install<T: ExportClass>(class: &Bound<'_, PyType>) -> P
     } else {
         legacy_slot::install(class, BufferFunction::of::<Exported<T>>())
     }
-}
-
-/// The name and the definition of a method of a class.
-fn method<T: ExportClass, M: Method>() -> MethodOfClass {
-    (M::NAME, definition::<T, M>())
 }
 
 /// Adds the method by which `pickle` and `copy` take an object, unless the class defines how

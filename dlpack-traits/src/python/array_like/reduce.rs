@@ -22,8 +22,7 @@ use crate::python::export::arguments::Arguments;
 pub(super) struct ReduceEx;
 
 impl Method for ReduceEx {
-    const NAME: &'static str = "__reduce_ex__";
-    const C_NAME: &'static CStr = c"__reduce_ex__";
+    const NAME: &'static CStr = c"__reduce_ex__";
     const DOC: &'static CStr = c"__reduce_ex__($self, protocol, /)\n--\n\n\
         Return from_dlpack() of the class and a NumPy array of the tensor, for pickle and copy.\n\n\
         Protocol 5 of pickle passes the memory of the array out of band.";

@@ -4,21 +4,19 @@
 //! contain the additional attributes of the subclass.
 
 use alloc::format;
+use core::ffi::CStr;
 use core::marker::PhantomData;
 
-use pyo3::PyClass;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
-use pyo3::ffi::{self as py_ffi, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use pyo3::{Borrowed, PyClass};
 
 use crate::device::Device;
 use crate::import::{Copies, DLPackImport};
-use crate::python::convert::{self, attached, expected};
+use crate::python::convert::{self, expected};
 use crate::python::export::arguments::Arguments;
-use crate::python::export::method_def::{
-    FastcallWithKeywords, METH_FASTCALL, MethodDef, add_to_class, finish,
-};
+use crate::python::export::method_def::{Definition, ObjectMethod};
 use crate::python::import::from_dlpack::from_dlpack_with;
 use crate::python::import::import_options::ImportOptions;
 
@@ -35,7 +33,7 @@ const NAME: &str = "from_dlpack";
 /// Builds the docstring. Python removes the signature from its first lines.
 macro_rules! doc {
     ($what:literal, $copy:literal) => {
-        match core::ffi::CStr::from_bytes_with_nul(
+        match CStr::from_bytes_with_nul(
             concat!(
                 "from_dlpack($type, x, /, *, device=None, copy=None)\n--\n\n",
                 $what,
@@ -54,7 +52,7 @@ macro_rules! doc {
 
 /// Returns the docstring of a class, which depends on whether the class copies the
 /// elements.
-const fn doc(copies: Copies) -> &'static core::ffi::CStr {
+const fn doc(copies: Copies) -> &'static CStr {
     match copies {
         Copies::Never => doc!(
             "Make an object from any tensor that supports DLPack, without a copy.",
@@ -81,7 +79,6 @@ const fn doc(copies: Copies) -> &'static core::ffi::CStr {
 pub(in crate::python) fn add_from_dlpack<T: ImportClass>(
     class: &Bound<'_, PyType>,
 ) -> PyResult<()> {
-    let py = class.py();
     // An inherited one is allowed: it creates objects of the base class.
     if let Ok(own) = class.getattr("__dict__")?.get_item(NAME) {
         // The class may have been added to another module before.
@@ -92,55 +89,33 @@ pub(in crate::python) fn add_from_dlpack<T: ImportClass>(
             )));
         }
     }
-    let method: *const py_ffi::PyMethodDef = Method::<T>::FROM_DLPACK.as_ptr();
-    // SAFETY: this thread is attached; the class is alive; the method is static, laid out
-    // as a `PyMethodDef`, and only read.
-    let descriptor =
-        unsafe { py_ffi::PyDescr_NewClassMethod(class.as_type_ptr(), method.cast_mut()) };
-    // SAFETY: this thread is attached, and the result is a new reference or NULL
-    // with an exception set.
-    let descriptor = unsafe { Bound::from_owned_ptr_or_err(py, descriptor) }?;
-    add_to_class(class, NAME, descriptor)
+    Definition::of::<FromDLPack<T>>().add_to(class)
 }
 
 /// Returns the part of the text that becomes `__doc__`.
-fn documentation(text: &core::ffi::CStr) -> &str {
+fn documentation(text: &CStr) -> &str {
     let text = text.to_str().unwrap_or_default();
     text.split_once("--\n\n").map_or(text, |(_, rest)| rest)
 }
 
-struct Method<T>(PhantomData<T>);
-
-impl<T: ImportClass> Method<T> {
-    const FROM_DLPACK: &'static MethodDef<FastcallWithKeywords> = &MethodDef {
-        name: c"from_dlpack".as_ptr(),
-        function: from_dlpack::<T>,
-        flags: METH_FASTCALL | py_ffi::METH_KEYWORDS | py_ffi::METH_CLASS,
-        doc: doc(T::COPIES).as_ptr(),
-    };
-}
-
 /// `from_dlpack`. When called on a subclass it also creates an object of the class
 /// itself: the attributes of a subclass cannot be made from a tensor.
-///
-/// # Safety
-///
-/// 1. Python calls it, by the convention of its `MethodDef`.
-unsafe extern "C" fn from_dlpack<T: ImportClass>(
-    _: *mut PyObject,
-    arguments: *const *mut PyObject,
-    positional: py_ffi::Py_ssize_t,
-    names: *mut PyObject,
-) -> *mut PyObject {
-    // SAFETY: by 1 this thread is attached, and the values made here are dropped before
-    // the call ends, or returned.
-    let py: Python<'static> = unsafe { attached() };
-    finish(py, || {
-        // SAFETY: 1. Guaranteed by our caller's 1.
-        let arguments = unsafe { Arguments::new(arguments, positional, names) };
+struct FromDLPack<T>(PhantomData<T>);
+
+impl<T: ImportClass> ObjectMethod for FromDLPack<T> {
+    const NAME: &'static CStr = c"from_dlpack";
+    const DOC: &'static CStr = doc(T::COPIES);
+    const OF_CLASS: bool = true;
+
+    fn call(
+        class: Borrowed<'_, 'static, PyAny>,
+        arguments: Arguments<'_>,
+    ) -> PyResult<Bound<'static, PyAny>> {
+        let py = class.py();
         let Some(object) = arguments.only_positional(py) else {
             return Err(PyTypeError::new_err(format!(
-                "from_dlpack() takes exactly one positional argument ({positional} given)"
+                "from_dlpack() takes exactly one positional argument ({} given)",
+                arguments.positional()
             )));
         };
         let mut options = ImportOptions::new();
@@ -161,8 +136,8 @@ unsafe extern "C" fn from_dlpack<T: ImportClass>(
             return Err(never_without_a_copy::<T>(py));
         }
         let value = <T as DLPackImport>::from_dlpack(tensor)?;
-        Ok(Bound::new(py, value)?.into_ptr())
-    })
+        Ok(Bound::new(py, value)?.into_any())
+    }
 }
 
 /// Makes the error for `copy=False` if the class makes a copy.

@@ -2,18 +2,19 @@
 
 use alloc::format;
 use core::ffi::CStr;
+use core::marker::PhantomData;
 
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi as py_ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use pyo3::{Borrowed, ffi as py_ffi};
 
 use crate::backend::Backends;
 use crate::python::export::dlpack_methods;
 use crate::python::export::erased_ref::ClassVTable;
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::method_def::{
-    FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments, add_to_class,
+    Definition, FastcallWithKeywords, METH_FASTCALL, MethodDef, PlainMethod,
 };
 use crate::python::interpreter::detach::free_detached;
 use crate::python::interpreter::exit::watch;
@@ -24,21 +25,15 @@ pub(in crate::python) struct ClassMethods {
     /// Whether the class was declared `unsendable`.
     pub(in crate::python) unsendable: bool,
     pub(in crate::python) has_streams: bool,
-    pub(in crate::python) methods: [Method; 2],
+    pub(in crate::python) methods: [Definition; 2],
 }
-
-/// The name of a method, and its definition.
-pub(in crate::python) type Method = (&'static str, *const py_ffi::PyMethodDef);
 
 impl ClassMethods {
     pub(in crate::python) fn of<T: ExportClass, B: Backends>() -> Self {
         Self {
             unsendable: is_unsendable::<T>(),
             has_streams: B::HAS_STREAMS,
-            methods: [
-                ("__dlpack__", Methods::<T, B>::DLPACK.as_ptr()),
-                ("__dlpack_device__", Methods::<T, B>::DLPACK_DEVICE.as_ptr()),
-            ],
+            methods: [DLPack::<T, B>::definition(), Definition::of_plain::<DLPackDevice<T>>()],
         }
     }
 
@@ -57,32 +52,8 @@ impl ClassMethods {
         if self.has_streams {
             free_detached();
         }
-        // SAFETY: 1. They are the definitions of `Methods`, for objects of this class.
-        unsafe { add_methods(class, &self.methods) }
+        self.methods.iter().try_for_each(|method| method.add_to(class))
     }
-}
-
-/// Adds methods to a class.
-///
-/// # Safety
-///
-/// 1. The definitions are static, of type [`MethodDef`], and their functions may be called
-///    for each object of the class.
-pub(in crate::python) unsafe fn add_methods(
-    class: &Bound<'_, PyType>,
-    methods: &[Method],
-) -> PyResult<()> {
-    for &(name, method) in methods {
-        // SAFETY: this thread is attached; the class is alive; by 1 the method is static,
-        // laid out as a `PyMethodDef`, and only read.
-        let descriptor =
-            unsafe { py_ffi::PyDescr_NewMethod(class.as_type_ptr(), method.cast_mut()) };
-        // SAFETY: this thread is attached, and the result is a new reference or
-        // NULL with an exception set.
-        let descriptor = unsafe { Bound::from_owned_ptr_or_err(class.py(), descriptor) }?;
-        add_to_class(class, name, descriptor)?;
-    }
-    Ok(())
 }
 
 /// Returns whether the class was declared `unsendable`.
@@ -116,23 +87,23 @@ pub(in crate::python) const DLPACK_DEVICE_DOC: &CStr = c"__dlpack_device__($self
     Return the DLPack device type and the device id: (1, 0) for the CPU, (2, 0) for the\n\
     first CUDA device.";
 
-/// The two method definitions of a class, static for the life of the process.
-struct Methods<T, B>(core::marker::PhantomData<(T, B)>);
+/// `__dlpack__` of a class. The export itself is compiled once for all classes, and its
+/// arguments stay in registers; [`ObjectMethod`](super::method_def::ObjectMethod) would pass
+/// them through memory.
+struct DLPack<T, B>(PhantomData<(T, B)>);
 
-impl<T: ExportClass, B: Backends> Methods<T, B> {
-    const DLPACK: &'static MethodDef<FastcallWithKeywords> = &MethodDef {
+impl<T: ExportClass, B: Backends> DLPack<T, B> {
+    const METHOD: &'static MethodDef<FastcallWithKeywords> = &MethodDef {
         name: c"__dlpack__".as_ptr(),
         function: dlpack::<T, B>,
         flags: METH_FASTCALL | py_ffi::METH_KEYWORDS,
         doc: DLPACK_DOC.as_ptr(),
     };
 
-    const DLPACK_DEVICE: &'static MethodDef<NoArguments> = &MethodDef {
-        name: c"__dlpack_device__".as_ptr(),
-        function: dlpack_device::<T>,
-        flags: py_ffi::METH_NOARGS,
-        doc: DLPACK_DEVICE_DOC.as_ptr(),
-    };
+    fn definition() -> Definition {
+        // SAFETY: 1. `dlpack` checks the type of the object.
+        unsafe { Definition::by_hand(c"__dlpack__", Self::METHOD) }
+    }
 }
 
 /// `__dlpack__`.
@@ -152,15 +123,14 @@ unsafe extern "C" fn dlpack<T: ExportClass, B: Backends>(
     }
 }
 
-/// `__dlpack_device__`.
-///
-/// # Safety
-///
-/// 1. Python calls it, by the convention of its `MethodDef`.
-unsafe extern "C" fn dlpack_device<T: ExportClass>(
-    object: *mut py_ffi::PyObject,
-    _: *mut py_ffi::PyObject,
-) -> *mut py_ffi::PyObject {
-    // SAFETY: 1 (Python calls it as a method): guaranteed by our caller's 1.
-    unsafe { dlpack_methods::dlpack_device(object, ClassVTable::of::<T>()) }
+/// `__dlpack_device__` of a class.
+struct DLPackDevice<T>(PhantomData<T>);
+
+impl<T: ExportClass> PlainMethod for DLPackDevice<T> {
+    const NAME: &'static CStr = c"__dlpack_device__";
+    const DOC: &'static CStr = DLPACK_DEVICE_DOC;
+
+    fn call(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Bound<'static, PyAny>> {
+        dlpack_methods::dlpack_device(object, ClassVTable::of::<T>())
+    }
 }

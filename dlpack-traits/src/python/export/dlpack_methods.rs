@@ -17,7 +17,6 @@ use crate::python::convert::{self, attached_object};
 use crate::python::export::arguments::Arguments;
 use crate::python::export::common_calls;
 use crate::python::export::erased_ref::ClassVTable;
-use crate::python::export::method_def::finish;
 use crate::python::export::protocol::{Capsule, Plan};
 use crate::python::export::request::{Keywords, request};
 use crate::python::export::to_capsule::{copy_instead, encapsulate, export};
@@ -121,24 +120,13 @@ fn raise(py: Python<'_>, error: PyErr) -> *mut py_ffi::PyObject {
 }
 
 /// `__dlpack_device__`.
-///
-/// # Safety
-///
-/// 1. As for Python's call of a method without arguments, of an object that may be one of
-///    that class.
-pub(in crate::python) unsafe extern "C" fn dlpack_device(
-    object: *mut py_ffi::PyObject,
+pub(in crate::python) fn dlpack_device(
+    object: Borrowed<'_, 'static, PyAny>,
     class: &'static ClassVTable,
-) -> *mut py_ffi::PyObject {
-    // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
-    let object: Borrowed<'_, 'static, PyAny> = unsafe { attached_object(object) };
-    let py = object.py();
-    finish(py, || {
-        let object = (class.borrow)(object)?;
-        let device = object.value().device()?;
-        let pair = (device.device_type().0, device.device_id()).into_pyobject(py)?;
-        Ok(pair.into_ptr())
-    })
+) -> PyResult<Bound<'static, PyAny>> {
+    let device = (class.borrow)(object)?.value().device()?;
+    let pair = (device.device_type().0, device.device_id()).into_pyobject(object.py())?;
+    Ok(pair.into_any())
 }
 
 /// Reads the keywords of a call by `METH_FASTCALL | METH_KEYWORDS`.

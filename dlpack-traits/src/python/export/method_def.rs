@@ -1,17 +1,158 @@
 //! Defines methods of classes as C functions, without `#[pymethods]`.
 
 use alloc::format;
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int};
+use core::marker::PhantomData;
 use core::mem::offset_of;
 use core::ptr;
 
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi as py_ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use pyo3::{Borrowed, ffi as py_ffi};
 
 use crate::panic::catch_panic;
-use crate::python::convert;
+use crate::python::convert::{self, attached_object};
+use crate::python::export::arguments::Arguments;
+
+/// A method of a class. Its `call` may be called with each object: it checks the type.
+pub(in crate::python) trait ObjectMethod {
+    const NAME: &'static CStr;
+
+    /// The signature and the documentation.
+    const DOC: &'static CStr;
+
+    /// Whether it is a class method, whose object is the class.
+    const OF_CLASS: bool = false;
+
+    fn call(
+        object: Borrowed<'_, 'static, PyAny>,
+        arguments: Arguments<'_>,
+    ) -> PyResult<Bound<'static, PyAny>>;
+}
+
+/// A method without arguments.
+pub(in crate::python) trait PlainMethod {
+    const NAME: &'static CStr;
+
+    /// The signature and the documentation.
+    const DOC: &'static CStr;
+
+    fn call(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Bound<'static, PyAny>>;
+}
+
+/// The definition of a method, which is static, and whose function Python may call with each
+/// object.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::python) struct Definition {
+    name: &'static CStr,
+    method: *const py_ffi::PyMethodDef,
+    of_class: bool,
+}
+
+impl Definition {
+    pub(in crate::python) fn of<M: ObjectMethod>() -> Self {
+        struct Method<M>(PhantomData<M>);
+
+        impl<M: ObjectMethod> Method<M> {
+            const DEF: &'static MethodDef<FastcallWithKeywords> = &MethodDef {
+                name: M::NAME.as_ptr(),
+                function: call::<M>,
+                flags: METH_FASTCALL
+                    | py_ffi::METH_KEYWORDS
+                    | if M::OF_CLASS { py_ffi::METH_CLASS } else { 0 },
+                doc: M::DOC.as_ptr(),
+            };
+        }
+
+        Self { name: M::NAME, method: Method::<M>::DEF.as_ptr(), of_class: M::OF_CLASS }
+    }
+
+    pub(in crate::python) fn of_plain<M: PlainMethod>() -> Self {
+        struct Method<M>(PhantomData<M>);
+
+        impl<M: PlainMethod> Method<M> {
+            const DEF: &'static MethodDef<NoArguments> = &MethodDef {
+                name: M::NAME.as_ptr(),
+                function: call_plain::<M>,
+                flags: py_ffi::METH_NOARGS,
+                doc: M::DOC.as_ptr(),
+            };
+        }
+
+        Self { name: M::NAME, method: Method::<M>::DEF.as_ptr(), of_class: false }
+    }
+
+    /// The definition of a method whose function is written by hand.
+    ///
+    /// # Safety
+    ///
+    /// 1. Python may call the function by the convention of its `MethodDef`, with each object.
+    pub(in crate::python) unsafe fn by_hand(
+        name: &'static CStr,
+        method: &'static MethodDef<FastcallWithKeywords>,
+    ) -> Self {
+        Self { name, method: method.as_ptr(), of_class: false }
+    }
+
+    /// The name of the method.
+    pub(in crate::python) fn name(self) -> &'static str {
+        self.name.to_str().unwrap_or_default()
+    }
+
+    /// Adds the method to a class.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add_to_class`].
+    pub(in crate::python) fn add_to(self, class: &Bound<'_, PyType>) -> PyResult<()> {
+        let (of, method) = (class.as_type_ptr(), self.method.cast_mut());
+        let descriptor = if self.of_class {
+            // SAFETY: this thread is attached; the class is alive; the method is static, laid
+            // out as a `PyMethodDef`, and only read.
+            unsafe { py_ffi::PyDescr_NewClassMethod(of, method) }
+        } else {
+            // SAFETY: as above.
+            unsafe { py_ffi::PyDescr_NewMethod(of, method) }
+        };
+        // SAFETY: this thread is attached, and the result is a new reference or NULL with an
+        // exception set.
+        let descriptor = unsafe { Bound::from_owned_ptr_or_err(class.py(), descriptor) }?;
+        add_to_class(class, self.name(), descriptor)
+    }
+}
+
+/// Calls a method.
+///
+/// # Safety
+///
+/// 1. Python calls it, by the convention of its `MethodDef`.
+unsafe extern "C" fn call<M: ObjectMethod>(
+    object: *mut py_ffi::PyObject,
+    arguments: *const *mut py_ffi::PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut py_ffi::PyObject,
+) -> *mut py_ffi::PyObject {
+    // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
+    let object: Borrowed<'_, 'static, PyAny> = unsafe { attached_object(object) };
+    // SAFETY: 1. Guaranteed by our caller's 1.
+    let arguments = unsafe { Arguments::new(arguments, positional, names) };
+    finish(object.py(), || M::call(object, arguments).map(Bound::into_ptr))
+}
+
+/// Calls a method without arguments.
+///
+/// # Safety
+///
+/// 1. Python calls it, by the convention of its `MethodDef`.
+unsafe extern "C" fn call_plain<M: PlainMethod>(
+    object: *mut py_ffi::PyObject,
+    _: *mut py_ffi::PyObject,
+) -> *mut py_ffi::PyObject {
+    // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
+    let object: Borrowed<'_, 'static, PyAny> = unsafe { attached_object(object) };
+    finish(object.py(), || M::call(object).map(Bound::into_ptr))
+}
 
 /// A `PyMethodDef`, with the calling convention in its type.
 ///
@@ -32,7 +173,7 @@ pub(in crate::python) type FastcallWithKeywords = unsafe extern "C" fn(
     *mut py_ffi::PyObject,
 ) -> *mut py_ffi::PyObject;
 
-pub(in crate::python) type NoArguments =
+type NoArguments =
     unsafe extern "C" fn(*mut py_ffi::PyObject, *mut py_ffi::PyObject) -> *mut py_ffi::PyObject;
 
 /// `METH_FASTCALL`, which `pyo3::ffi` hides as it hides the field.
@@ -40,7 +181,7 @@ pub(in crate::python) const METH_FASTCALL: c_int = 0x80;
 
 impl<F> MethodDef<F> {
     /// Returns the pointer for Python, which only reads it.
-    pub(in crate::python) const fn as_ptr(&'static self) -> *const py_ffi::PyMethodDef {
+    const fn as_ptr(&'static self) -> *const py_ffi::PyMethodDef {
         (&raw const *self).cast()
     }
 }
@@ -80,7 +221,7 @@ pub(in crate::python) fn add_to_class(
 
 /// Converts the result of a method to what Python expects: an object, or NULL with an
 /// exception set. It catches panics.
-pub(in crate::python) fn finish(
+fn finish(
     py: Python<'_>,
     method: impl FnOnce() -> PyResult<*mut py_ffi::PyObject>,
 ) -> *mut py_ffi::PyObject {
