@@ -74,6 +74,18 @@ fn copy_bytes(tensor: &ImportedTensor, order: Order) -> Result<Vec<u8>, Error> {
     copy(tensor, order, &place, usize::try_from(tensor.numel()).unwrap_or(0))
 }
 
+impl ImportedTensor {
+    /// The memory of the elements of a tensor of the host.
+    #[inline]
+    pub(super) fn source(&self) -> Source<'_> {
+        let Range { start, end } = self.byte_range();
+        // SAFETY: 1. By 4 of `from_raw` these bytes are initialised, and alive as long as the
+        // handle, which is borrowed. This crate lent them with this access, or 5 of `from_raw`
+        // guarantees the same.
+        unsafe { Source::new(self.data_ptr().cast_mut(), start, end, self.access()) }
+    }
+}
+
 /// The layout of the elements of a tensor, as elements of a given size.
 struct CopyLayout<'a> {
     shape: &'a [i64],
@@ -92,11 +104,7 @@ fn copy(
     place: &CopyLayout<'_>,
     len: usize,
 ) -> Result<Vec<u8>, Error> {
-    let Range { start, end } = tensor.byte_range();
-    // SAFETY: 1. By 4 of `ImportedTensor::from_raw` these bytes are initialised, and alive as
-    // long as the handle, which is borrowed. This crate lent them with this access, or 5 of
-    // `from_raw` guarantees the same.
-    let source = unsafe { Source::new(tensor.data_ptr().cast_mut(), start, end, tensor.access()) };
+    let source = tensor.source();
     let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
     let (shape, strides) = match order {
         Order::RowMajor => (place.shape, place.strides),

@@ -4,12 +4,13 @@
 //! convert these bits.
 
 use core::iter::FusedIterator;
+use core::mem::MaybeUninit;
 
 use super::ImportedTensor;
+use crate::copy::Part;
 use crate::describe::stored_bits;
 use crate::error::Error;
 use crate::flags::Flags;
-use crate::storage::Access;
 use crate::strides::Walk;
 
 /// The elements of an imported tensor as integers that contain their bits:
@@ -20,7 +21,6 @@ use crate::strides::Walk;
 #[derive(Clone, Copy, Debug)]
 pub struct RawBits<'a> {
     tensor: &'a ImportedTensor,
-    access: Access,
     /// Bits of an element.
     bits: u32,
     /// Bits that an element occupies in memory.
@@ -65,7 +65,7 @@ impl ImportedTensor {
             return Err(Error::TooWide { dtype });
         }
         let stored = stored_bits(dtype, self.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED));
-        Ok(RawBits { tensor: self, access: self.access(), bits, stored })
+        Ok(RawBits { tensor: self, bits, stored })
     }
 }
 
@@ -100,8 +100,7 @@ impl<'a> RawBits<'a> {
     /// entry is out of bounds.
     pub fn load(&self, index: &[usize]) -> Result<u64, Error> {
         let position = self.tensor.position(index)?;
-        // SAFETY: 1. `position` was computed from an index inside of the shape.
-        Ok(unsafe { self.load_at(position) })
+        Ok(self.load_at(position))
     }
 
     /// Iterates over all elements in row-major order of their indices.
@@ -110,28 +109,21 @@ impl<'a> RawBits<'a> {
         Iter { codes: *self, walk, left: self.len() }
     }
 
-    /// Reads the element at `position`, in elements from the first one.
-    ///
-    /// # Safety
-    ///
-    /// 1. `position` is that of an index inside of the shape.
-    unsafe fn load_at(&self, position: i64) -> u64 {
+    /// Reads the element at `position`, in elements from the first one; 0 if it does not lie
+    /// in the memory of the tensor.
+    fn load_at(&self, position: i64) -> u64 {
         // The bytes fit in memory, so the number of their bits fits in 128 bits.
         let bit = i128::from(position).wrapping_mul(self.stored.into());
         let skipped = u32::try_from(bit & 7).unwrap_or(0);
         let byte = isize::try_from(bit >> 3).unwrap_or(0);
         let len = skipped.saturating_add(self.bits).div_ceil(8);
-        let mut bytes = [0; 16];
         // At most 7 bits are skipped, and at most 64 are read.
-        let (to, _) = bytes.split_at_mut(len.min(9) as usize);
-        let place = self.tensor.data_ptr().cast_mut().wrapping_offset(byte);
-        // SAFETY: 1. By 1 and by 4 of `ImportedTensor::from_raw` an element of the same
-        // allocation begins in the byte at this offset, and its bytes are initialised and
-        // alive. This crate lent them with this access, or 5 of `from_raw` guarantees the
-        // same.
-        // 2. `to` is a part of a local array.
-        unsafe { self.access.copy(place, to.as_mut_ptr(), to.len()) };
-        self.in_order(to);
+        let mut room = [MaybeUninit::uninit(); 9];
+        let piece = Part::of_run(byte, len.min(9) as usize);
+        let Some(read) = piece.read_to(&self.tensor.source(), &mut room) else { return 0 };
+        self.in_order(read);
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(read).for_each(|(to, from)| *to = *from);
         let code = u128::from_le_bytes(bytes).wrapping_shr(skipped);
         let unused = u64::BITS.saturating_sub(self.bits);
         #[expect(clippy::cast_possible_truncation, reason = "there are no more bits than these")]
@@ -160,9 +152,7 @@ impl Iterator for Iter<'_> {
 
     fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
-        // SAFETY: 1. The walk visits as many indices as there are elements, all of them
-        // inside of the shape.
-        let code = unsafe { self.codes.load_at(self.walk.position()) };
+        let code = self.codes.load_at(self.walk.position());
         self.walk.advance();
         Some(code)
     }
