@@ -63,32 +63,13 @@ const IN_REGISTERS: usize = 32;
 ///
 /// # Safety
 ///
-/// 1. During the call, `from` is the first of `len` initialised bytes that may be read and
-///    written.
+/// 1. During the call, `from` is the first of `len` initialised bytes that may be read; under
+///    Miri, its pointer may also be used to write.
 /// 2. During the call, all accesses to them by other Rust code are reads, or byte-wise
 ///    atomic.
 /// 3. `to` is the first of `len` bytes that may be written, and that no one else accesses
 ///    during the call. So the two ranges do not overlap.
-#[inline]
-pub(crate) unsafe fn copy_from_shared(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
-    // caller's 1 to 3.
-    unsafe { routine::copy_from_shared(from, to, len) }
-}
-
-/// Like [`copy_from_shared`], for memory that may be mapped read-only, or whose pointer
-/// was made from a `&[T]`.
-///
-/// # Safety
-///
-/// 1. During the call, `from` is the first of `len` initialised bytes that may be read.
-/// 2. and 3. are those of [`copy_from_shared`].
-#[inline]
-pub(crate) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
-    // caller's 1 to 3.
-    unsafe { routine::copy_from_read_only(from, to, len) }
-}
+pub(crate) use routine::copy_from_shared;
 
 /// Like [`copy_from_shared`], for a block of memory that is read block by block and is not
 /// cached: the next block is prefetched.
@@ -96,25 +77,7 @@ pub(crate) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usiz
 /// # Safety
 ///
 /// 1. to 3. are those of [`copy_from_shared`].
-#[inline]
-pub(crate) unsafe fn copy_ahead_from_shared(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
-    // caller's 1 to 3.
-    unsafe { routine::copy_ahead_from_shared(from, to, len) }
-}
-
-/// Like [`copy_ahead_from_shared`], for memory that may be mapped read-only, or whose pointer
-/// was made from a `&[T]`.
-///
-/// # Safety
-///
-/// 1. to 3. are those of [`copy_from_read_only`].
-#[inline]
-pub(crate) unsafe fn copy_ahead_from_read_only(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
-    // caller's 1 to 3.
-    unsafe { routine::copy_ahead_from_read_only(from, to, len) }
-}
+pub(crate) use routine::copy_ahead_from_shared;
 
 /// Copies `len` bytes of private memory to shared memory.
 ///
@@ -125,12 +88,7 @@ pub(crate) unsafe fn copy_ahead_from_read_only(from: *const u8, to: *mut u8, len
 /// 2. During the call, `to` is the first of `len` initialised bytes that may be read and
 ///    written, and that do not overlap those of `from`.
 /// 3. During the call, all accesses to them by other Rust code are byte-wise atomic.
-#[inline]
-pub(crate) unsafe fn copy_to_shared(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
-    // caller's 1 to 3.
-    unsafe { routine::copy_to_shared(from, to, len) }
-}
+pub(crate) use routine::copy_to_shared;
 
 /// Reads a value from shared memory: [`copy_from_shared`] of `size_of::<T>()` bytes, by
 /// inline instructions if the value fits in registers.
@@ -140,40 +98,12 @@ pub(crate) unsafe fn copy_to_shared(from: *const u8, to: *mut u8, len: usize) {
 /// 1. and 2. are those of [`copy_from_shared`], with the size of `T` as `len`.
 #[inline(always)]
 pub(crate) unsafe fn load<T: Copy>(from: *const u8) -> MaybeUninit<T> {
-    // SAFETY: 1 and 2 (`from` is valid, accesses are atomic): guaranteed by our caller's
-    // 1 and 2.
-    unsafe { load_by(from, copy_from_shared, routine::load) }
-}
-
-/// Like [`load`], for memory that may be mapped read-only, or whose pointer was made from
-/// a `&[T]`.
-///
-/// # Safety
-///
-/// 1. and 2. are those of [`copy_from_read_only`], with the size of `T` as `len`.
-#[inline(always)]
-pub(crate) unsafe fn load_read_only<T: Copy>(from: *const u8) -> MaybeUninit<T> {
-    // SAFETY: 1 and 2 (`from` is valid, accesses are atomic): guaranteed by our caller's
-    // 1 and 2.
-    unsafe { load_by(from, copy_from_read_only, routine::load_read_only) }
-}
-
-/// A function that copies a number of bytes from the first address to the second one.
-type Routine = unsafe fn(*const u8, *mut u8, usize);
-
-/// Reads a value: `whole` copies large values, `each` copies each part of a small one.
-///
-/// # Safety
-///
-/// 1. and 2. are those that the functions demand, with the size of `T` as `len`.
-#[inline(always)]
-unsafe fn load_by<T: Copy>(from: *const u8, whole: Routine, each: Routine) -> MaybeUninit<T> {
     let mut value = MaybeUninit::<T>::uninit();
     let to = value.as_mut_ptr().cast::<u8>();
     if size_of::<T>() > IN_REGISTERS {
         // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2. 3: `value` is a local
         // variable.
-        unsafe { whole(from, to, size_of::<T>()) };
+        unsafe { copy_from_shared(from, to, size_of::<T>()) };
     } else {
         in_parts(size_of::<T>(), |at, len| {
             // Both addresses are inside of the value, and inside of the memory that 1
@@ -181,7 +111,7 @@ unsafe fn load_by<T: Copy>(from: *const u8, whole: Routine, each: Routine) -> Ma
             let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
             // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for this part. 3:
             // `value` is a local variable, and contains the part.
-            unsafe { each(from, to, len) };
+            unsafe { routine::load(from, to, len) };
         });
     }
     value

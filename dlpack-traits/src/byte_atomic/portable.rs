@@ -6,8 +6,7 @@ use core::slice;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 #[allow(unused_imports, reason = "tests take this file for its copies alone")]
-pub(super) use {
-    copy_from_read_only as copy_ahead_from_read_only, copy_from_read_only as load_read_only,
+pub(crate) use {
     copy_from_shared as copy_ahead_from_shared, copy_from_shared as load, copy_to_shared as store,
 };
 
@@ -18,25 +17,7 @@ pub(super) const WIDEST: usize = 16;
 /// # Safety
 ///
 /// Those of [`super::copy_from_shared`].
-pub(super) unsafe fn copy_from_shared(from: *const u8, to: *mut u8, len: usize) {
-    if len == 0 {
-        return;
-    }
-    // SAFETY: the bytes are valid for reads and writes by 1, and by 2 all other accesses
-    // are reads or atomics of this size. A byte is always aligned.
-    let from = unsafe { slice::from_raw_parts(from.cast_mut().cast::<AtomicU8>(), len) };
-    // SAFETY: by 3 they may be written, and only this function accesses them.
-    let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<u8>>(), len) };
-    for (from, to) in from.iter().zip(to) {
-        to.write(from.load(Ordering::Relaxed));
-    }
-}
-
-/// # Safety
-///
-/// Those of [`super::copy_from_read_only`].
-#[cfg(not(miri))]
-pub(super) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usize) {
+pub(crate) unsafe fn copy_from_shared(from: *const u8, to: *mut u8, len: usize) {
     if len == 0 {
         return;
     }
@@ -52,23 +33,10 @@ pub(super) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usiz
     }
 }
 
-/// Reads by ordinary loads under Miri. Stacked Borrows rejects a reference to an atomic
-/// that was made from a `&[T]`, and the stable library has no atomic load without such a
-/// reference. A test must therefore not write this memory during the call.
-///
-/// # Safety
-///
-/// Those of [`super::copy_from_read_only`], and no one writes to `from` during the call.
-#[cfg(miri)]
-pub(super) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: `from` may be read by 1, `to` may be written by 3, and they do not overlap.
-    unsafe { from.copy_to_nonoverlapping(to, len) };
-}
-
 /// # Safety
 ///
 /// Those of [`super::copy_to_shared`].
-pub(super) unsafe fn copy_to_shared(from: *const u8, to: *mut u8, len: usize) {
+pub(crate) unsafe fn copy_to_shared(from: *const u8, to: *mut u8, len: usize) {
     if len == 0 {
         return;
     }

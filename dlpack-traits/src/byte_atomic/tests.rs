@@ -14,13 +14,15 @@ use super::*;
 #[allow(dead_code, reason = "only its copies of blocks are tested twice")]
 mod in_rust;
 
-/// The functions that copy blocks from the first address to the second one.
-const ROUTINES: [Routine; 6] = [
+/// A function that copies a number of bytes from the first address to the second one.
+type Routine = unsafe fn(*const u8, *mut u8, usize);
+
+/// The functions that copy blocks.
+const ROUTINES: [Routine; 5] = [
     copy_from_shared,
-    copy_from_read_only,
+    copy_ahead_from_shared,
     copy_to_shared,
     in_rust::copy_from_shared,
-    in_rust::copy_from_read_only,
     in_rust::copy_to_shared,
 ];
 
@@ -39,17 +41,6 @@ unsafe fn loaded<T: Pod>(from: *const u8) -> T {
     // 1 and 2.
     let value = unsafe { load::<T>(from) };
     // SAFETY: all bytes were read, and any bytes are a valid `Pod`.
-    unsafe { value.assume_init() }
-}
-
-/// # Safety
-///
-/// Those of [`load_read_only`].
-unsafe fn loaded_read_only<T: Pod>(from: *const u8) -> T {
-    // SAFETY: 1 and 2 (`from` is valid, accesses are atomic): guaranteed by our caller's
-    // 1 and 2.
-    let value = unsafe { load_read_only::<T>(from) };
-    // SAFETY: as in `loaded`.
     unsafe { value.assume_init() }
 }
 
@@ -122,9 +113,6 @@ fn values_are_copied_as_they_are() {
             // SAFETY: 1 and 2. The vector contains the bytes of the value there, and
             // nothing else accesses it.
             let value = unsafe { loaded::<[u8; LEN]>(first) };
-            assert_eq!(value, memory[skew..skew + LEN]);
-            // SAFETY: as above.
-            let value = unsafe { loaded_read_only::<[u8; LEN]>(first) };
             assert_eq!(value, memory[skew..skew + LEN]);
             let mut expected = memory.clone();
             let new: [u8; LEN] = pattern(LEN, 0x80).try_into().expect("as many");
@@ -293,14 +281,14 @@ mod guarded {
         let from = Guarded::new();
         let mut to = vec![0; PAGE];
         from.allow(READ);
-        for routine in [copy_from_read_only, in_rust::copy_from_read_only] {
+        for routine in [copy_from_shared, copy_ahead_from_shared, in_rust::copy_from_shared] {
             for len in (0..LENGTHS).chain(LONG).filter(|&len| len <= PAGE) {
                 // SAFETY: 1 to 3. The page and the vector contain `len` bytes.
                 unsafe { routine(from.0, to.as_mut_ptr(), len) };
             }
         }
         // SAFETY: as above.
-        assert_eq!(unsafe { loaded_read_only::<u64>(from.0) }, 0);
+        assert_eq!(unsafe { loaded::<u64>(from.0) }, 0);
     }
 
     #[test]

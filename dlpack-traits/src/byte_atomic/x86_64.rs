@@ -3,12 +3,9 @@
 use core::arch::asm;
 use core::arch::x86_64::__m128i;
 
-pub(super) use copy as copy_from_shared;
-pub(super) use copy as copy_from_read_only;
-pub(super) use copy as copy_to_shared;
-pub(super) use copy_ahead as copy_ahead_from_shared;
-pub(super) use copy_ahead as copy_ahead_from_read_only;
-pub(super) use load as load_read_only;
+pub(crate) use copy as copy_from_shared;
+pub(crate) use copy as copy_to_shared;
+pub(crate) use copy_ahead as copy_ahead_from_shared;
 
 /// The most bytes that [`load`] and [`store`] copy.
 pub(super) const WIDEST: usize = 16;
@@ -23,9 +20,8 @@ pub(super) const WIDEST: usize = 16;
 ///
 /// # Safety
 ///
-/// Those of [`super::copy_from_shared`], [`super::copy_from_read_only`] or
-/// [`super::copy_to_shared`].
-pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+/// Those of [`super::copy_from_shared`] or [`super::copy_to_shared`].
+pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the block reads `len` bytes at `from`, writes them to `to`, and accesses no
     // other memory; both ranges are valid by the caller's obligations. The direction flag
     // is clear at the start of a block. Its effect on memory is that of `portable`: see
@@ -125,8 +121,8 @@ const AHEAD: usize = 4096;
 ///
 /// # Safety
 ///
-/// Those of [`super::copy_from_shared`] or [`super::copy_from_read_only`].
-pub(super) unsafe fn copy_ahead(from: *const u8, to: *mut u8, len: usize) {
+/// Those of [`super::copy_from_shared`].
+pub(crate) unsafe fn copy_ahead(from: *const u8, to: *mut u8, len: usize) {
     // A larger copy is not a block, and is limited by the memory.
     let lines = if (1024..=8192).contains(&len) { len & !63 } else { 0 };
     if lines != 0 {
@@ -172,8 +168,7 @@ pub(super) unsafe fn copy_ahead(from: *const u8, to: *mut u8, len: usize) {
 ///
 /// # Safety
 ///
-/// 1. to 3. of [`super::copy_from_shared`] or [`super::copy_from_read_only`]; `len` is
-///    one of these numbers.
+/// 1. to 3. of [`super::copy_from_shared`]; `len` is one of these numbers.
 #[inline(always)]
 pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
     macro_rules! load {

@@ -1,74 +1,97 @@
-//! Replaces elements in place, by registers: [`map_in_place`].
+//! Replaces elements in place, by registers: [`Target::map_in_place`].
 
 use core::slice;
 
-use crate::byte_atomic;
-use crate::element::{AnyBits, BitsAreValid};
+use super::Target;
+use crate::element::{AnyBits, BitsAreValid, Lanes};
 
 /// The bytes of a register, aligned for each element type that is not larger.
 #[repr(C, align(16))]
 struct Register([u8; 16]);
 
-/// Replaces each element of shared memory by a function of it.
-///
-/// The elements are read to registers of 16 bytes and written from them, without a block in
-/// between, and the compiler computes on the register: 1.1 times the time of a slice, where
-/// blocks take 2. Elements that do not fill a register, such as those of 3 bytes, are read and
-/// written one by one.
-///
-/// # Safety
-///
-/// 1. During the call, `first` is the first of `count` elements, which are initialised and may
-///    be read and written, at any alignment.
-/// 2. During the call, all accesses to them by other Rust code are byte-wise atomic.
-#[inline(always)]
-pub(super) unsafe fn map_in_place<T: AnyBits>(
-    first: *mut u8,
-    count: usize,
-    mut f: impl FnMut(T) -> T,
-) {
-    let () = BitsAreValid::<T>::OK;
-    let (mut at, mut left) = (first, count);
-    let in_register = const {
-        let fits = 16 % size_of::<T>() == 0 && align_of::<T>() <= align_of::<Register>();
-        if fits { 16 / size_of::<T>() } else { 0 }
-    };
-    let mut map_register = |at: *mut u8| {
-        // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for 16 bytes of the elements.
-        let bytes = unsafe { byte_atomic::load::<[u8; 16]>(at) };
-        // SAFETY: `load` initialised all bytes.
-        let mut register = Register(unsafe { bytes.assume_init() });
-        let first = register.0.as_mut_ptr().cast::<T>();
-        // SAFETY: the register is aligned, has the size of these elements, and is borrowed
-        // uniquely; by 4 of `Element` any bytes are valid.
-        for element in unsafe { slice::from_raw_parts_mut(first, in_register) } {
-            *element = f(*element);
+impl Register {
+    /// The number of elements that fill a register; 0 if they do not, or if they require a
+    /// larger alignment.
+    const fn capacity<T>() -> usize {
+        let size = size_of::<T>();
+        match (16_usize.checked_rem(size), 16_usize.checked_div(size)) {
+            (Some(0), Some(count)) if align_of::<T>() <= align_of::<Self>() => count,
+            _ => 0,
         }
-        // SAFETY: 1. By 1 of `Element` all bytes of the elements are initialised. 2. and 3.
-        // Guaranteed by our caller's 1 and 2.
-        unsafe { byte_atomic::store(at, register.0) };
-    };
-    // A loop of one register takes 2 cycles for each, and one of four 1.2.
-    while in_register > 0 && left >= in_register.wrapping_mul(4) {
-        map_register(at);
-        map_register(at.wrapping_add(16));
-        map_register(at.wrapping_add(32));
-        map_register(at.wrapping_add(48));
-        at = at.wrapping_add(64);
-        left = left.wrapping_sub(in_register.wrapping_mul(4));
     }
-    while in_register > 0 && left >= in_register {
-        map_register(at);
-        at = at.wrapping_add(16);
-        left = left.wrapping_sub(in_register);
+
+    /// The bytes as elements; none if elements do not fill a register.
+    #[inline(always)]
+    fn elements<T: AnyBits>(&mut self) -> &mut [T] {
+        let () = BitsAreValid::<T>::OK;
+        let first = self.0.as_mut_ptr().cast::<T>();
+        // SAFETY: by `capacity` the register is aligned for the elements and has their size.
+        // It is borrowed uniquely; by 4 of `Element` any bytes are valid, and by its 1 all
+        // bytes of an element are initialised.
+        unsafe { slice::from_raw_parts_mut(first, const { Self::capacity::<T>() }) }
     }
-    for _ in 0..left {
-        // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for the next element.
-        let element = unsafe { byte_atomic::load::<T>(at) };
-        // SAFETY: `load` initialised all bytes, and by 4 of `Element` any are valid.
-        let element = f(unsafe { element.assume_init() });
-        // SAFETY: 1. By 1 of `Element`. 2. and 3. Guaranteed by our caller's 1 and 2.
-        unsafe { byte_atomic::store(at, element) };
-        at = at.wrapping_add(size_of::<T>());
+}
+
+impl Target<'_> {
+    /// Replaces each of `count` contiguous elements, from the first one on, by a function of
+    /// it. Elements that do not all lie in the span are not changed.
+    ///
+    /// The elements are read to registers of 16 bytes and written from them, without a block in
+    /// between, and the compiler computes on the register: 1.1 times the time of a slice, where
+    /// blocks take 2. Elements that do not fill a register, such as those of 3 bytes, are read
+    /// and written one by one.
+    #[inline(always)]
+    pub(crate) fn map_in_place<T: AnyBits>(&self, count: usize, mut f: impl FnMut(T) -> T) {
+        let Some(mut rest) = self.first_bytes(count.saturating_mul(size_of::<T>())) else { return };
+        if const { Register::capacity::<T>() > 0 } {
+            let mut map_register = |bytes: Lanes<u8, 16>| {
+                let mut register = Register(bytes.0);
+                for element in register.elements() {
+                    *element = f(*element);
+                }
+                Lanes(register.0)
+            };
+            // A loop of one register takes 2 cycles for each, and one of four 1.2.
+            while rest.byte_len() >= 64 {
+                rest.replace_first(&mut map_register);
+                rest.replace_first(&mut map_register);
+                rest.replace_first(&mut map_register);
+                rest.replace_first(&mut map_register);
+            }
+            while rest.replace_first(&mut map_register) {}
+        }
+        while rest.replace_first(&mut f) {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four registers at a time, single registers, single elements, and elements that do not
+    /// fill a register, each at any address.
+    #[test]
+    fn each_element_is_replaced_once() {
+        fn check<T: AnyBits>(f: impl Fn(T) -> T + Copy, changed: impl Fn(u8) -> u8) {
+            for (skip, count) in [(0, 0), (1, 1), (0, 8), (3, 21), (2, 40), (1, 133)] {
+                let mut memory = [1_u8; 1100];
+                let len = count * size_of::<T>();
+                let first = memory.as_mut_ptr().wrapping_add(skip);
+                let high = isize::try_from(len).expect("a small size");
+                // SAFETY: 1. The bytes are part of `memory`, which is not used otherwise.
+                let target = unsafe { Target::new(first, 0, high) };
+                // These elements do not lie in the span.
+                target.map_in_place(count + 1, |_: T| -> T { unreachable!() });
+                target.map_in_place(count, f);
+                let (before, rest) = memory.split_at(skip);
+                let (elements, after) = rest.split_at(len);
+                assert!(before.iter().chain(after).all(|&byte| byte == 1));
+                assert!(elements.iter().all(|&byte| byte == changed(1)), "{count}");
+            }
+        }
+        check(|byte: u8| byte + 1, |byte| byte + 1);
+        check(|value: u16| value + 0x0202, |byte| byte + 2);
+        check(|value: u64| value << 1, |byte| byte << 1);
+        check(|value: Lanes<u8, 3>| Lanes(value.0.map(|byte| byte + 1)), |byte| byte + 1);
     }
 }

@@ -5,11 +5,10 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
-use super::map::map_in_place;
 use super::row::Row;
 use crate::byte_atomic;
-use crate::element::AnyBits;
-use crate::storage::{Access, AlignedBuf};
+use crate::element::{AnyBits, BitsAreValid};
+use crate::storage::{Access, AlignedBuf, Prefetch};
 use crate::view::TensorView;
 
 /// The number of bytes from which on a tensor is assumed not to be cached near the processor.
@@ -91,9 +90,9 @@ impl<'a> Source<'a> {
         to: &'b mut [MaybeUninit<u8>],
     ) -> Option<&'b mut [u8]> {
         let from = self.span.runs(Row { position, step: 0, at: 0, count: 1 }, to.len())?;
-        let copy = if self.span.len >= LARGE { Access::copy_ahead } else { Access::copy };
+        let ahead = if self.span.len >= LARGE { Prefetch::NextBlock } else { Prefetch::No };
         // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is borrowed uniquely.
-        unsafe { copy(self.access, from, to.as_mut_ptr().cast(), to.len()) };
+        unsafe { self.access.copy(from, to.as_mut_ptr().cast(), to.len(), ahead) };
         // SAFETY: all bytes of `to` were just written, with initialised ones.
         Some(unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) })
     }
@@ -102,22 +101,16 @@ impl<'a> Source<'a> {
     /// in the span is not read.
     #[inline(always)]
     pub(super) fn read_small<const RUN: usize>(&self, row: Row, to: &mut [u8]) {
-        // In each inlined copy the access is a constant, so it is matched outside of the loop.
+        // In each inlined copy the access is a constant, so it is tested outside of the loop.
         // An access that permits less is read in the same way.
-        match self.access {
-            Access::Frozen | Access::Exclusive => {
-                Self { access: Access::Frozen, ..*self }.read_each::<RUN>(row, to);
-            }
-            Access::Shared | Access::SharedReadOnly => {
-                Self { access: Access::SharedReadOnly, ..*self }.read_each::<RUN>(row, to);
-            }
-            Access::ForeignReadOnly => {
-                Self { access: Access::ForeignReadOnly, ..*self }.read_each::<RUN>(row, to);
-            }
+        if self.access.is_read_atomically() {
+            Self { access: Access::SharedReadOnly, ..*self }.read_each::<RUN>(row, to);
+        } else {
+            Self { access: Access::Frozen, ..*self }.read_each::<RUN>(row, to);
         }
     }
 
-    /// As [`read_small`](Self::read_small), with a match on the access for each run.
+    /// As [`read_small`](Self::read_small), with a test of the access for each run.
     #[inline(always)]
     fn read_each<const RUN: usize>(&self, row: Row, to: &mut [u8]) {
         let Some(to) = row.part(RUN, to) else { return };
@@ -153,7 +146,7 @@ impl<'a> Source<'a> {
         let Some(mut from) = self.span.runs(row, run) else { return };
         for part in to.chunks_exact_mut(run) {
             // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is borrowed uniquely.
-            unsafe { self.access.copy(from, part.as_mut_ptr(), run) };
+            unsafe { self.access.copy(from, part.as_mut_ptr(), run, Prefetch::No) };
             // After the last run this address is not used.
             from = from.wrapping_offset(row.step);
         }
@@ -183,16 +176,38 @@ impl Target<'_> {
         Self { span: span_of(first, low, high), lent: PhantomData }
     }
 
-    /// Replaces each of `count` contiguous elements, from the first one on, by a function of
-    /// it. Elements that do not all lie in the span are not changed.
+    /// The memory of `len` bytes from the first element on; `None` unless they lie in the
+    /// span.
     #[inline(always)]
-    pub(crate) fn map_in_place<T: AnyBits>(&self, count: usize, f: impl FnMut(T) -> T) {
-        let row = Row { position: 0, step: 0, at: 0, count: 1 };
-        let bytes = count.saturating_mul(size_of::<T>());
-        if let Some(first) = self.span.runs(row, bytes) {
-            // SAFETY: 1. The elements lie in the span, by `runs`. 2. By the invariant.
-            unsafe { map_in_place(first, count, f) };
+    pub(super) fn first_bytes(&self, len: usize) -> Option<Self> {
+        let start = self.span.runs(Row { position: 0, step: 0, at: 0, count: 1 }, len)?;
+        Some(Self { span: ByteSpan { start, len, before: 0 }, lent: PhantomData })
+    }
+
+    /// Number of bytes.
+    #[inline(always)]
+    pub(super) fn byte_len(&self) -> usize {
+        self.span.len
+    }
+
+    /// Replaces the first value by a function of it, and removes its bytes from this span.
+    /// Returns whether there was a value, of at least one byte.
+    #[inline(always)]
+    pub(super) fn replace_first<T: AnyBits>(&mut self, f: impl FnOnce(T) -> T) -> bool {
+        let () = BitsAreValid::<T>::OK;
+        let ByteSpan { start, len, before } = self.span;
+        if len < size_of::<T>() || size_of::<T>() == 0 {
+            return false;
         }
+        // SAFETY: 1 and 2: by the invariant, as the span contains the value.
+        let value = unsafe { byte_atomic::load::<T>(start) };
+        // SAFETY: `load` initialised all bytes, and by 4 of `Element` any are valid.
+        let value = f(unsafe { value.assume_init() });
+        // SAFETY: 1. By 1 of `Element`. 2. and 3. By the invariant.
+        unsafe { byte_atomic::store(start, value) };
+        let rest = start.wrapping_add(size_of::<T>());
+        self.span = ByteSpan { start: rest, len: len.wrapping_sub(size_of::<T>()), before };
+        true
     }
 
     /// Writes a row of runs of `RUN` bytes, which fit in registers. A row that does not lie

@@ -157,10 +157,9 @@ impl<'a, T: Readable> Elements<'a, T> {
     #[inline]
     pub fn load(&self, index: &[usize]) -> Result<T, Error> {
         let position = self.typed.position(index)?;
-        // SAFETY: `position` was computed from an index inside of the shape. By 4 of
-        // `ImportedTensor::from_raw` it leads to an element of the same allocation.
-        let place = unsafe { self.typed.first.offset(position) };
-        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` the element is initialised, and alive as
+        let place = self.typed.first.wrapping_offset(position);
+        // SAFETY: 1. `position` was computed from an index inside of the shape, so by 4 of
+        // `ImportedTensor::from_raw` it leads to an element, which is initialised, and alive as
         // long as the handle, which is borrowed. This crate lent it with this access, or 5
         // of `from_raw` guarantees the same.
         let element = unsafe { self.access.load::<T>(place) };

@@ -126,12 +126,11 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
     pub fn store(&mut self, index: &[usize], value: T) -> Result<(), Error> {
         let typed = self.elements.typed();
         let position = typed.position(index)?;
-        // SAFETY: `position` was computed from an index inside of the shape. By 4 of
-        // `ImportedTensor::from_raw` it leads to an element of the same allocation.
-        let place = unsafe { typed.first.offset(position) };
-        // SAFETY: 1. By 1 of `Element` all bytes of an element are initialised. 2. By 4 of
-        // `ImportedTensor::from_raw` the element is initialised, and may be read and written,
-        // because READ_ONLY is not set. 3. Guaranteed by 5 of `ImportedTensor::from_raw`; memory
+        let place = typed.first.wrapping_offset(position);
+        // SAFETY: 1. By 1 of `Element` all bytes of an element are initialised. 2. `position`
+        // was computed from an index inside of the shape, so by 4 of
+        // `ImportedTensor::from_raw` it leads to an element, which is initialised, and may be
+        // read and written, because READ_ONLY is not set. 3. Guaranteed by 5 of `ImportedTensor::from_raw`; memory
         // of an own export is shared, so all other accesses in Rust are byte-wise atomic.
         unsafe { byte_atomic::store(place, value) };
         Ok(())

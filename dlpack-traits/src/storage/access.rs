@@ -20,11 +20,34 @@ pub(crate) enum Access {
     Exclusive,
 }
 
+/// Whether a copy prefetches the memory that is copied next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Prefetch {
+    No,
+    /// The next block is prefetched: the memory is read block by block, and is not cached.
+    NextBlock,
+}
+
 impl Access {
     /// Whether an export must set READ_ONLY.
     #[inline]
     pub(crate) const fn is_read_only(self) -> bool {
         matches!(self, Access::Frozen | Access::SharedReadOnly | Access::ForeignReadOnly)
+    }
+
+    /// Whether other owners may write, so that Rust must read byte-wise atomically.
+    ///
+    /// Under Miri, foreign memory that may be lent from a `&[T]` is read by ordinary loads:
+    /// Stacked Borrows rejects a reference to an atomic that was made from a `&[T]`, and the
+    /// stable library has no atomic load without such a reference. A test must therefore not
+    /// write this memory meanwhile.
+    #[inline(always)]
+    pub(crate) const fn is_read_atomically(self) -> bool {
+        match self {
+            Access::Frozen | Access::Exclusive => false,
+            Access::Shared | Access::SharedReadOnly => true,
+            Access::ForeignReadOnly => !cfg!(miri),
+        }
     }
 
     /// Copies `len` bytes of lent memory to private memory, byte-wise atomically if other
@@ -37,48 +60,20 @@ impl Access {
     /// 2. `to` is the first of `len` bytes that may be written, and that no one else
     ///    accesses during the call.
     #[inline]
-    pub(crate) unsafe fn copy(self, from: *const u8, to: *mut u8, len: usize) {
-        match self {
-            Access::Frozen | Access::Exclusive => {
-                // SAFETY: by 1 `from` may be read, and no one writes, or only this
-                // borrower; by 2 `to` may be written, and overlaps nothing.
-                unsafe { from.copy_to_nonoverlapping(to, len) };
-            }
-            Access::Shared | Access::SharedReadOnly => {
-                // SAFETY: 1. Guaranteed by our caller's 1; shared memory may be read and
-                // written. 2. Guaranteed by the obligations of a shared loan. 3. Guaranteed
-                // by our caller's 2.
-                unsafe { byte_atomic::copy_from_shared(from, to, len) };
-            }
-            Access::ForeignReadOnly => {
-                // SAFETY: 1. Guaranteed by our caller's 1. 2. Guaranteed by the obligations
-                // of a shared loan. 3. Guaranteed by our caller's 2.
-                unsafe { byte_atomic::copy_from_read_only(from, to, len) };
-            }
+    pub(crate) unsafe fn copy(self, from: *const u8, to: *mut u8, len: usize, ahead: Prefetch) {
+        if !self.is_read_atomically() {
+            // SAFETY: by 1 `from` may be read, and no one writes, or only this borrower; by 2
+            // `to` may be written, and overlaps nothing.
+            return unsafe { from.copy_to_nonoverlapping(to, len) };
         }
-    }
-
-    /// As [`copy`](Self::copy), for blocks that are read one after the other.
-    ///
-    /// # Safety
-    ///
-    /// 1. and 2. are those of [`copy`](Self::copy).
-    #[inline]
-    pub(crate) unsafe fn copy_ahead(self, from: *const u8, to: *mut u8, len: usize) {
-        match self {
-            Access::Frozen | Access::Exclusive => {
-                // SAFETY: 1. and 2. Guaranteed by our caller's.
-                unsafe { self.copy(from, to, len) };
-            }
-            Access::Shared | Access::SharedReadOnly => {
-                // SAFETY: 1 to 3: as in `copy`.
-                unsafe { byte_atomic::copy_ahead_from_shared(from, to, len) };
-            }
-            Access::ForeignReadOnly => {
-                // SAFETY: 1 to 3: as in `copy`.
-                unsafe { byte_atomic::copy_ahead_from_read_only(from, to, len) };
-            }
-        }
+        let copy = match ahead {
+            Prefetch::No => byte_atomic::copy_from_shared,
+            Prefetch::NextBlock => byte_atomic::copy_ahead_from_shared,
+        };
+        // SAFETY: 1. Guaranteed by our caller's 1; memory that is read atomically under Miri
+        // may be written. 2. Guaranteed by the obligations of a shared loan. 3. Guaranteed by
+        // our caller's 2.
+        unsafe { copy(from, to, len) };
     }
 
     /// Reads a value from lent memory, as [`copy`](Self::copy) does.
@@ -88,22 +83,13 @@ impl Access {
     /// 1. As 1 of [`copy`](Self::copy), with the size of `T` as `len`.
     #[inline(always)]
     pub(crate) unsafe fn load<T: Copy>(self, from: *const u8) -> MaybeUninit<T> {
-        match self {
-            Access::Frozen | Access::Exclusive => {
-                // SAFETY: by 1 the bytes may be read, and no one writes, or only this
-                // borrower. Any bytes are a valid `MaybeUninit`.
-                unsafe { from.cast::<MaybeUninit<T>>().read_unaligned() }
-            }
-            Access::Shared | Access::SharedReadOnly => {
-                // SAFETY: 1. Guaranteed by our caller's 1; shared memory may be read and
-                // written. 2. Guaranteed by the obligations of a shared loan.
-                unsafe { byte_atomic::load(from) }
-            }
-            Access::ForeignReadOnly => {
-                // SAFETY: 1. Guaranteed by our caller's 1. 2. Guaranteed by the obligations
-                // of a shared loan.
-                unsafe { byte_atomic::load_read_only(from) }
-            }
+        if !self.is_read_atomically() {
+            // SAFETY: by 1 the bytes may be read, and no one writes, or only this borrower.
+            // Any bytes are a valid `MaybeUninit`.
+            return unsafe { from.cast::<MaybeUninit<T>>().read_unaligned() };
         }
+        // SAFETY: 1. Guaranteed by our caller's 1; memory that is read atomically under Miri
+        // may be written. 2. Guaranteed by the obligations of a shared loan.
+        unsafe { byte_atomic::load(from) }
     }
 }

@@ -295,8 +295,7 @@ impl<T: AnyBits> SharedBuffer<T> {
     fn range(&self, first: usize, len: usize) -> *mut u8 {
         let end = first.checked_add(len);
         assert!(end.is_some_and(|end| end <= self.len()), "elements out of bounds");
-        // SAFETY: `first` is in bounds, or one past the end, so this stays inside the block.
-        unsafe { self.block.as_ptr().add(first.wrapping_mul(size_of::<T>())) }
+        self.block.as_ptr().wrapping_add(first.wrapping_mul(size_of::<T>()))
     }
 
     /// Checks the number of elements of a slice.
@@ -309,8 +308,7 @@ impl<T: AnyBits> SharedBuffer<T> {
     #[inline]
     fn element(&self, index: usize) -> *mut u8 {
         assert!(index < self.len(), "index {index} out of bounds of {} elements", self.len());
-        // SAFETY: `index` is in bounds, so this stays inside the block.
-        unsafe { self.block.as_ptr().add(index.wrapping_mul(size_of::<T>())) }
+        self.block.as_ptr().wrapping_add(index.wrapping_mul(size_of::<T>()))
     }
 }
 
