@@ -60,11 +60,9 @@ impl Copied {
         fetch: impl FnOnce(u64, &mut [u8]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let (start, byte_len) = view.facts().span();
-        let mut span = AlignedBuf::zeroed(byte_len)?;
-        if byte_len != 0 {
-            // SAFETY: the block is new: no other code has its address.
-            fetch(start, unsafe { span.bytes_mut() })?;
-        }
+        let span = AlignedBuf::filled(byte_len, |span| {
+            if span.is_empty() { Ok(()) } else { fetch(start, span) }
+        })?;
         if strides::is_row_major(view.shape(), view.strides()) {
             // The span is the elements, one after the other.
             return Self::new(view, span);
@@ -77,10 +75,7 @@ impl Copied {
         let bits = i128::from(from.numel()).saturating_mul(i128::from(from.element_bits()));
         let bytes = usize::try_from(bits.saturating_add(7).div_euclid(8))
             .map_err(|_| Error::SizeOverflow)?;
-        let mut block = AlignedBuf::zeroed(bytes)?;
-        // SAFETY: the block is new: no other code has its address.
-        copy_elements(from, source, unsafe { block.bytes_mut() })?;
-        Self::new(from, block)
+        Self::new(from, AlignedBuf::filled(bytes, |block| copy_elements(from, source, block))?)
     }
 
     /// A block with the elements of `from`, one after the other.

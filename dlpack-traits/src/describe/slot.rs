@@ -235,16 +235,27 @@ impl<'a> SlotMut<'a> {
         self.slot
     }
 
+    /// The spill, if there is one.
+    #[inline(always)]
+    fn spilled(&self) -> Option<Spill> {
+        // SAFETY: by the invariant it is initialised, and only we access it.
+        unsafe { spill_of(self.slot).read() }
+    }
+
+    /// Replaces the spill, without freeing the earlier one.
+    #[inline(always)]
+    fn set_spill(&mut self, spill: Option<Spill>) {
+        // SAFETY: by the invariant only we access it.
+        unsafe { spill_of(self.slot).write(spill) }
+    }
+
     /// Frees the spill, if there is one. Addresses of lists that are in it are then dangling.
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
-        let place = spill_of(self.slot);
-        // SAFETY: by the invariant it is initialised, and only we access it.
-        if let Some(spill) = unsafe { place.read() } {
+        if let Some(spill) = self.spilled() {
             // The store is inside of the branch, which is rare, so that most exports skip
             // it.
-            // SAFETY: as above.
-            unsafe { place.write(None) };
+            self.set_spill(None);
             // SAFETY: 1. The only other copy was just removed.
             unsafe { spill.free() }
         }
@@ -253,8 +264,7 @@ impl<'a> SlotMut<'a> {
     /// The address of the lists that were last written.
     #[inline(always)]
     pub(super) fn start(&mut self) -> *mut i64 {
-        // SAFETY: by the invariant it is initialised, and only we access it.
-        match unsafe { spill_of(self.slot).read() } {
+        match self.spilled() {
             Some(spill) => spill.start(),
             None => self.inline(),
         }
@@ -275,9 +285,7 @@ impl<'a> SlotMut<'a> {
         &mut self,
         ndim: usize,
     ) -> (&mut [MaybeUninit<i64>], &mut [MaybeUninit<i64>]) {
-        // SAFETY: by the invariant it is initialised, and only we access it.
-        let spill = unsafe { spill_of(self.slot).read() };
-        let (start, capacity) = match spill {
+        let (start, capacity) = match self.spilled() {
             Some(spill) if ndim > INLINE => (spill.start(), spill.capacity()),
             _ => (self.inline(), INLINE),
         };
@@ -308,8 +316,7 @@ impl<'a> SlotMut<'a> {
             }
         };
         self.clear();
-        // SAFETY: by the invariant only we access it.
-        unsafe { spill_of(self.slot).write(Some(spill)) };
+        self.set_spill(Some(spill));
         Some(spill.start())
     }
 

@@ -83,8 +83,8 @@ impl RawManaged {
         // SAFETY: by 4 of `ManagedTensor::from_raw` there is room for the fields after the
         // struct, and it belongs to the handle that was consumed.
         unsafe { place.write(fields) };
-        // SAFETY: the `DLTensor` is inside of the struct.
-        let legacy = unsafe { both.byte_add(START) }.cast::<DLManagedTensor>();
+        // The `DLTensor` is inside of the struct, so its address does not saturate.
+        let legacy = both.map_addr(|start| start.saturating_add(START)).cast::<DLManagedTensor>();
         // SAFETY: 1. By the assertions above it is a legacy struct, whose arrays are those
         // of the versioned one. 2. Its deleter calls the deleter of the versioned struct,
         // which any thread may call once. 4. It is not versioned.

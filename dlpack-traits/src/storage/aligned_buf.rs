@@ -70,10 +70,22 @@ impl AlignedBuf {
             prefer_huge_pages(start, byte_len);
         }
         let skipped = start.addr().get().wrapping_neg() & ALIGNMENT.wrapping_sub(1);
-        // SAFETY: the allocation is aligned to `ASKED`, so `skipped` is at most the number
-        // of bytes that the layout has beyond `byte_len`.
-        let ptr = unsafe { start.add(skipped) };
+        // The allocation is aligned to `ASKED`, so `skipped` is at most the number of bytes that
+        // the layout has beyond `byte_len`, and the address does not saturate.
+        let ptr = start.map_addr(|start| start.saturating_add(skipped));
         Ok(Self { ptr, byte_len, start, layout })
+    }
+
+    /// Allocates `byte_len` bytes, which are zeroed, and lends them to `fill`.
+    pub(crate) fn filled(
+        byte_len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let block = Self::zeroed(byte_len)?;
+        // SAFETY: the block is new, and owns these initialised bytes; no other code has a copy
+        // of their address.
+        fill(unsafe { core::slice::from_raw_parts_mut(block.ptr.as_ptr(), byte_len) })?;
+        Ok(block)
     }
 
     /// Takes over the memory of a vector, zero-copy.
@@ -100,17 +112,6 @@ impl AlignedBuf {
     #[inline]
     pub(crate) const fn byte_len(&self) -> usize {
         self.byte_len
-    }
-
-    /// Borrows the bytes of a block whose address no one else uses.
-    ///
-    /// # Safety
-    ///
-    /// 1. No copy of the address is in use while the slice lives.
-    pub(crate) unsafe fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the block owns these initialised bytes and is borrowed uniquely, and by 1
-        // no one uses a copy of its address.
-        unsafe { core::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.byte_len) }
     }
 
     /// The layout of the allocation for `byte_len` bytes: at least one byte, so that an

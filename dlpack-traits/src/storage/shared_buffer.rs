@@ -74,10 +74,10 @@ impl<T: AnyBits> SharedBuffer<T> {
     pub fn from_slice(elements: &[T]) -> Result<Self, Error> {
         let () = BitsAreValid::<T>::OK;
         let bytes = bytes_of(elements);
-        let mut block = AlignedBuf::zeroed(bytes.len())?;
-        // SAFETY: 1. The block is new, so no copy of its address exists.
-        unsafe { block.bytes_mut() }.copy_from_slice(bytes);
-        Self::of(block)
+        Self::of(AlignedBuf::filled(bytes.len(), |block| {
+            block.copy_from_slice(bytes);
+            Ok(())
+        })?)
     }
 
     /// Makes a buffer of memory whose bytes are initialised and aligned for a `T`.

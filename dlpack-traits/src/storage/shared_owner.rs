@@ -69,14 +69,11 @@ impl OwnerWords {
     #[inline(always)]
     pub(crate) unsafe fn write(self, place: *mut SharedOwner) {
         let handle = place.wrapping_byte_add(offset_of!(SharedOwner, handle)).cast::<Word>();
-        // SAFETY: by 1 it may be written.
-        unsafe { handle.write(self.first) };
-        // SAFETY: as above; a handle has four words.
-        unsafe { handle.wrapping_add(1).write(self.second) };
-        // SAFETY: as above.
-        unsafe { handle.wrapping_add(2).write(self.third) };
-        // SAFETY: as above.
-        unsafe { handle.wrapping_add(3).write(self.fourth) };
+        let words = [self.first, self.second, self.third, self.fourth];
+        for (at, word) in words.into_iter().enumerate() {
+            // SAFETY: by 1 it may be written; a handle has four words.
+            unsafe { handle.wrapping_add(at).write(word) };
+        }
         let vtable = place.wrapping_byte_add(offset_of!(SharedOwner, vtable));
         // SAFETY: by 1 it may be written.
         unsafe { vtable.cast::<&'static VTable>().write(self.vtable) };
