@@ -46,10 +46,12 @@ slightly from the tables; the figures of one section are of one run of its comma
 The picture shows the rows that have a bar. Machine code has no reference, and is shown
 relative to its bar."""
 READING = """\
-The rows of a slice are the kernel on a slice of the same memory. That is what rust-numpy gives
-(`as_slice`), which trusts all other code that has the array, and what this crate gives by `unsafe`.
-The rows of NumPy are of another process, and include the call from Python. Rows of 10,000 elements
-have no bar; the target is 1.5 times the slice and 300 ns more."""
+The rows of a slice are the kernel on a slice of the same memory, which this crate gives by
+`unsafe`. rust-numpy gives such a slice too (`as_slice`), and trusts all other code that has the
+array. Its rows are of the same process and rounds, on an array of NumPy, and include its check that
+no other Rust code borrows the array. The rows of NumPy are of another process, and include the call
+from Python. Rows of 10,000 elements have no bar; the target is 1.5 times the slice and 300 ns
+more."""
 BEYOND = """\
 Other results in the tables, with the reasons:
 
@@ -217,7 +219,17 @@ def summary(rows):
         against = row["reference"] or row["unit"]
         bar, value = (figure(number) for number in (row["bar"], judged(row)))
         lines.append(f"| {cell(row['row'])} | {cell(against)} | {value} | {bar} | {verdict(row)} |")
+    beside = [beside_rust_numpy(row) for row in rows]
+    if any(beside):
+        more = [" of rust-numpy |", "---|", *(f" {figure(ratio)} |" for ratio in beside)]
+        lines = [line + cells for line, cells in zip(lines, more)]
     return "\n".join(lines)
+
+
+def beside_rust_numpy(row):
+    """Our time divided by that of rust-numpy, if the row has it."""
+    other = next((e for e in row["entries"] if e["name"].startswith("rust-numpy")), None)
+    return other and row["ours"] / other["median"]
 
 
 def cell(text):

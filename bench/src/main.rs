@@ -13,6 +13,8 @@ mod peers;
 mod reading;
 mod report;
 mod rows;
+#[cfg(feature = "rust-numpy")]
+mod rust_numpy;
 mod scale;
 mod shapes;
 
@@ -56,9 +58,9 @@ impl Row {
 }
 
 fn main() {
-    #[cfg(feature = "pyo3-dlpack")]
+    #[cfg(any(feature = "pyo3-dlpack", feature = "rust-numpy"))]
     pyo3::Python::attach(|_| run());
-    #[cfg(not(feature = "pyo3-dlpack"))]
+    #[cfg(not(any(feature = "pyo3-dlpack", feature = "rust-numpy")))]
     run();
 }
 

@@ -1,5 +1,5 @@
 //! Reading and writing the elements of an imported tensor, beside a slice of the same
-//! memory.
+//! memory, and beside an array of NumPy through rust-numpy.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -11,6 +11,8 @@ use dlpack_traits::{
 
 use crate::measure::{BATCH, Subject, timed};
 use crate::report::{Entry, Report};
+#[cfg(feature = "rust-numpy")]
+use crate::rust_numpy;
 
 /// Numbers of elements. Only the rows of the large tensors have a bar: those of 10,000
 /// elements may take 300 ns more than 1.5 times the time of the slice.
@@ -41,7 +43,7 @@ fn slice<T>(tensor: &ImportedTensor, len: usize) -> &[T] {
 }
 
 /// One operation, timed once per round.
-fn entry(name: &str, mut operation: impl FnMut() + 'static) -> Entry {
+pub fn entry(name: &str, mut operation: impl FnMut() + 'static) -> Entry {
     let subject = Subject::new(name, move || timed(&mut operation) * BATCH as f64);
     Entry { subject, allocations: None }
 }
@@ -70,15 +72,24 @@ fn max(values: &[u8]) -> u8 {
     values.iter().copied().max().unwrap_or(0)
 }
 
-/// The rows of one kernel over a contiguous tensor.
-fn kernel<T: AnyBits, A: Copy + 'static>(
+/// The number types of both crates.
+#[cfg(feature = "rust-numpy")]
+trait Number: AnyBits + numpy::Element {}
+#[cfg(feature = "rust-numpy")]
+impl<T: AnyBits + numpy::Element> Number for T {}
+#[cfg(not(feature = "rust-numpy"))]
+use AnyBits as Number;
+
+/// The rows of one kernel over a contiguous tensor, which has these values.
+fn kernel<T: Number, A: Copy + 'static>(
     tensor: &Rc<ImportedTensor>,
-    len: usize,
+    values: &[T],
     start: A,
     whole: impl Fn(&[T]) -> A + Copy + 'static,
     combine: impl Fn(A, A) -> A + Copy + 'static,
     each: impl Fn(A, T) -> A + Copy + 'static,
 ) -> Vec<Entry> {
+    let len = values.len();
     let [a, b, c] = [0; 3].map(|_| Rc::clone(tensor));
     vec![
         entry("slice", move || {
@@ -92,6 +103,8 @@ fn kernel<T: AnyBits, A: Copy + 'static>(
         entry("dlpack-traits, iter", move || {
             black_box(elements::<T>(&c).iter().fold(start, each));
         }),
+        #[cfg(feature = "rust-numpy")]
+        rust_numpy::kernel(values, whole),
     ]
 }
 
@@ -103,16 +116,17 @@ fn contiguous(report: &mut Report, (title, len): (&str, usize), rounds: usize) {
     let bar = at_most(1.25);
     let bytes: Vec<u8> = (0..=250).cycle().take(len).collect();
     let tensor = matrix(&bytes, shape, strides);
-    let entries = kernel::<u8, u8>(&tensor, len, 0, max, |a, b| a.max(b), |a, b| a.max(b));
+    let larger = |a: u8, b: u8| a.max(b);
+    let entries = kernel(&tensor, &bytes, 0, max, larger, larger);
     report.row(&format!("maximum of {title} u8"), bar, entries, rounds);
     let numbers: Vec<i32> = (0..1000).cycle().take(len).collect();
     let tensor = matrix(&numbers, shape, strides);
     let add = i32::wrapping_add;
-    let entries = kernel::<i32, i32>(&tensor, len, 0, wrapping_sum, add, add);
+    let entries = kernel(&tensor, &numbers, 0, wrapping_sum, add, add);
     report.row(&format!("sum of {title} i32"), bar, entries, rounds);
     let numbers: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(len).collect();
     let tensor = matrix(&numbers, shape, strides);
-    let entries = kernel::<f32, f32>(&tensor, len, 0.0, sum, |a, b| a + b, |a, b| a + b);
+    let entries = kernel(&tensor, &numbers, 0.0, sum, |a, b| a + b, |a, b| a + b);
     report.row(&format!("sum of {title} f32"), bar, entries, rounds);
     let (a, b) = (Rc::clone(&tensor), tensor);
     let copies = vec![
@@ -120,6 +134,8 @@ fn contiguous(report: &mut Report, (title, len): (&str, usize), rounds: usize) {
         entry("dlpack-traits, to_vec", move || {
             black_box(elements::<f32>(&b).to_vec().expect("memory"));
         }),
+        #[cfg(feature = "rust-numpy")]
+        rust_numpy::to_vec(&numbers),
     ];
     report.row(&format!("copy of {title} f32 to a vector"), at_most(1.1), copies, rounds);
     let mut own = numbers.clone();
@@ -131,14 +147,16 @@ fn contiguous(report: &mut Report, (title, len): (&str, usize), rounds: usize) {
                 *value *= 1.000_1;
             }
         }),
-        entry("dlpack-traits, update_blocks", move || {
-            let mut elements = by_blocks.elements_mut::<f32>().expect("writable floats");
-            elements.update_blocks(|block| block.iter_mut().for_each(|value| *value *= 1.000_1));
-        }),
         entry("dlpack-traits, map_in_place", move || {
             let mut elements = by_map.elements_mut::<f32>().expect("writable floats");
             elements.map_in_place(|value| value * 1.000_1);
         }),
+        entry("dlpack-traits, update_blocks", move || {
+            let mut elements = by_blocks.elements_mut::<f32>().expect("writable floats");
+            elements.update_blocks(|block| block.iter_mut().for_each(|value| *value *= 1.000_1));
+        }),
+        #[cfg(feature = "rust-numpy")]
+        rust_numpy::scaled(&numbers, 1.000_1),
     ];
     report.row(&format!("{title} f32 scaled in place"), at_most(1.7), scaled, rounds);
 }
@@ -171,6 +189,8 @@ fn strided(
         entry("dlpack-traits, iter", move || {
             black_box(elements::<f32>(&c).iter().sum::<f32>());
         }),
+        #[cfg(feature = "rust-numpy")]
+        rust_numpy::sum(numbers, shape, strides),
     ];
     report.row(title, (len > 1 << 20).then_some(1.5), entries, rounds);
 }

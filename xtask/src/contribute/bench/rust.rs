@@ -1,7 +1,7 @@
 //! `cargo xtask bench rust`: what an exchange costs, beside the other crates.
 //!
-//! The crate `bench/` is a workspace of its own. Two of its peers need what the
-//! virtual environment has, an interpreter and a C++ library.
+//! The crate `bench/` is a workspace of its own. Three of its peers need what the
+//! virtual environment has: an interpreter, NumPy and a C++ library.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,15 @@ use crate::run::{self, Stage};
 use crate::venv::{self, Environment, Packages};
 
 /// Run by the environment's Python: where the dynamic linker finds what the
-/// peers need, and the prefix that an embedded interpreter starts from.
+/// peers need, the prefix that an embedded interpreter starts from, and the folder of the
+/// environment's packages.
 const FACTS: &str = r#"
 import os, sys, sysconfig
 import tvm_ffi
 print(os.path.join(os.path.dirname(tvm_ffi.__file__), "lib"))
 print(sysconfig.get_config_var("LIBDIR") or "")
 print(sys.base_prefix)
+print(sysconfig.get_path("platlib"))
 "#;
 
 /// Builds the crate, runs it, and writes `target/bench/rust.json`.
@@ -32,7 +34,13 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
     stage.note("building the benchmark and the other crates");
     let mut build = run::cargo(checkout);
     build
-        .args(["build", "--release", "--features", "tvm-ffi,pyo3-dlpack", "--manifest-path"])
+        .args([
+            "build",
+            "--release",
+            "--features",
+            "tvm-ffi,pyo3-dlpack,rust-numpy",
+            "--manifest-path",
+        ])
         .arg(&manifest)
         .env("CARGO_TARGET_DIR", &target)
         .env("PYO3_PYTHON", environment.executable())
@@ -45,6 +53,7 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
     program
         .env("BENCH_JSON", &json)
         .env("PYTHONHOME", &facts.prefix)
+        .env("PYTHONPATH", &facts.packages)
         .env("LD_LIBRARY_PATH", join(&facts.libraries)?);
     println!();
     let status =
@@ -60,6 +69,7 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
 struct Facts {
     libraries: Vec<PathBuf>,
     prefix: String,
+    packages: String,
 }
 
 fn facts(checkout: &Checkout, environment: &Environment) -> Outcome<Facts> {
@@ -73,10 +83,13 @@ fn facts(checkout: &Checkout, environment: &Environment) -> Outcome<Facts> {
         .ok_or_else(unknown)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut lines = text.lines();
-    let (Some(tvm), Some(python), Some(prefix)) = (lines.next(), lines.next(), lines.next()) else {
+    let (Some(tvm), Some(python), Some(prefix), Some(packages)) =
+        (lines.next(), lines.next(), lines.next(), lines.next())
+    else {
         return Err(unknown());
     };
-    Ok(Facts { libraries: vec![tvm.into(), python.into()], prefix: prefix.to_owned() })
+    let (prefix, packages) = (prefix.to_owned(), packages.to_owned());
+    Ok(Facts { libraries: vec![tvm.into(), python.into()], prefix, packages })
 }
 
 fn with_first(folder: &Path, variable: &str) -> Outcome<OsString> {
