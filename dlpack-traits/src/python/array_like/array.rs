@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use pyo3::{Borrowed, intern};
 
 use super::array_class::{ArrayClass, class_name, with_tensor};
-use super::method::Method;
+use super::method::{Method, Object, Returned};
 use crate::python::convert;
 use crate::python::export::arguments::Arguments;
 use crate::python::result::from_dlpack_of_numpy;
@@ -27,11 +27,7 @@ impl Method for Array {
         and None for a copy only if the dtype differs. With False, a conversion that needs a\n\
         copy is a ValueError.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        arguments: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         let py = object.py();
         let keywords = Keywords::of(py, arguments)?;
         let array = if keywords.copy == Some(false) {

@@ -5,14 +5,14 @@ use alloc::string::ToString;
 use core::ffi::CStr;
 
 use pyo3::exceptions::{PyException, PyModuleNotFoundError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use pyo3::{Borrowed, intern};
 
 use super::array::array_of;
 use super::array_class::{ArrayClass, with_tensor};
 use super::format::Format;
-use super::method::Method;
+use super::method::{Method, Object, Returned};
 use crate::dtype::DataType;
 use crate::python::convert::quietly;
 use crate::python::export::arguments::Arguments;
@@ -24,11 +24,7 @@ impl Method for Shape {
     const NAME: &'static CStr = c"shape";
     const DOC: &'static CStr = c"The size of each dimension.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         with_tensor(object, class, |view| Ok(PyTuple::new(object.py(), view.shape())?.into_any()))
     }
 }
@@ -40,11 +36,7 @@ impl Method for NDim {
     const NAME: &'static CStr = c"ndim";
     const DOC: &'static CStr = c"The number of dimensions.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         with_tensor(object, class, |view| Ok(view.ndim().into_pyobject(object.py())?.into_any()))
     }
 }
@@ -56,11 +48,7 @@ impl Method for Size {
     const NAME: &'static CStr = c"size";
     const DOC: &'static CStr = c"The number of elements.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         with_tensor(object, class, |view| Ok(view.numel().into_pyobject(object.py())?.into_any()))
     }
 }
@@ -72,11 +60,7 @@ impl Method for Device {
     const NAME: &'static CStr = c"device";
     const DOC: &'static CStr = c"The device of the memory, such as 'cpu' or 'cuda:0'.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         with_tensor(object, class, |view| {
             Ok(view.device().to_string().into_pyobject(object.py())?.into_any())
         })
@@ -91,11 +75,7 @@ impl Method for DType {
     const DOC: &'static CStr = c"The type of the elements: a numpy.dtype, or the name of a type \
         that NumPy does not have.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         let py = object.py();
         let dtype = with_tensor(object, class, |view| Ok(view.dtype()))?;
         let name = dtype.to_string();
@@ -125,11 +105,7 @@ impl Method for Len {
     const NAME: &'static CStr = c"__len__";
     const DOC: &'static CStr = c"__len__($self, /)\n--\n\nReturn the size of the first dimension.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         with_tensor(object, class, |view| match view.shape() {
             [first, ..] => Ok(first.into_pyobject(object.py())?.into_any()),
             [] => Err(PyTypeError::new_err("a tensor without dimensions has no len()")),
@@ -145,11 +121,7 @@ impl Method for Iter {
     const DOC: &'static CStr =
         c"__iter__($self, /)\n--\n\nIterate over the first dimension of the NumPy array.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         Ok(array_of(object, class)?.try_iter()?.into_any())
     }
 }
@@ -162,11 +134,7 @@ impl Method for GetItem {
     const DOC: &'static CStr =
         c"__getitem__($self, key, /)\n--\n\nReturn self[key] of the NumPy array.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        arguments: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         let Some(key) = arguments.only_positional(object.py()) else {
             return Err(PyTypeError::new_err("__getitem__() takes exactly one argument"));
         };
@@ -181,11 +149,7 @@ impl Method for Repr {
     const NAME: &'static CStr = c"__repr__";
     const DOC: &'static CStr = c"__repr__($self, /)\n--\n\nReturn repr(self).";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         let py = object.py();
         let name = object.get_type().name()?;
         let described = with_tensor(object, class, |view| {

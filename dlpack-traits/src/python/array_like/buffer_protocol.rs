@@ -23,7 +23,7 @@ use pyo3::types::{PyMemoryView, PyTuple, PyType};
 use super::array_class::{ArrayClass, with_tensor};
 use super::buffer_struct::{Buffer, GetBuffer};
 use super::exporter::{Exporter, format_of};
-use super::method::Method;
+use super::method::{Method, Object, Returned};
 use crate::panic::catch_panic;
 use crate::python::convert::{self, attached_object};
 use crate::python::export::arguments::Arguments;
@@ -37,11 +37,7 @@ impl Method for BufferMethod {
     const DOC: &'static CStr =
         c"__buffer__($self, flags, /)\n--\n\nReturn a memoryview of the tensor.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         // Python requests the buffer of this view with its own flags.
         let exporter = exporter_of(object, class)?;
         Ok(PyMemoryView::from(&exporter)?.into_any())

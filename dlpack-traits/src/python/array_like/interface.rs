@@ -3,14 +3,13 @@
 use alloc::format;
 use core::ffi::CStr;
 
-use pyo3::Borrowed;
 use pyo3::exceptions::{PyAttributeError, PyException};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::array_class::ArrayClass;
 use super::buffer_protocol::{exporter_of, value};
-use super::method::Method;
+use super::method::{Method, Object, Returned};
 use crate::python::export::arguments::Arguments;
 
 /// `__array_interface__`, version 3.
@@ -26,11 +25,7 @@ impl Method for ArrayInterface {
         c"The NumPy array interface, version 3, of a contiguous tensor on the \
         CPU, for PIL.Image.fromarray().";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        _: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         let py = object.py();
         // Consumers treat an `AttributeError` as an object without this attribute.
         let missing = |reason: &dyn core::fmt::Display| {

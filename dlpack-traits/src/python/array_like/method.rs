@@ -12,6 +12,12 @@ use crate::python::export::arguments::Arguments;
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::method_def::{Definition, ObjectMethod, add_to_class};
 
+/// The object of a call from Python.
+pub(super) type Object<'a> = Borrowed<'a, 'static, PyAny>;
+
+/// What a method returns to Python.
+pub(super) type Returned = PyResult<Bound<'static, PyAny>>;
+
 /// A method of each array-like class.
 pub(super) trait Method {
     const NAME: &'static CStr;
@@ -19,11 +25,7 @@ pub(super) trait Method {
     /// The signature and the documentation.
     const DOC: &'static CStr;
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        arguments: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>>;
+    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ArrayClass) -> Returned;
 }
 
 /// A method of one class.

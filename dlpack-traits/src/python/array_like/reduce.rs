@@ -4,13 +4,13 @@ use alloc::format;
 use core::ffi::CStr;
 
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use pyo3::{Borrowed, intern};
 
 use super::array::array_of;
 use super::array_class::{ArrayClass, class_name};
-use super::method::Method;
+use super::method::{Method, Object, Returned};
 use crate::python::export::arguments::Arguments;
 
 /// `__reduce_ex__`.
@@ -27,11 +27,7 @@ impl Method for ReduceEx {
         Return from_dlpack() of the class and a NumPy array of the tensor, for pickle and copy.\n\n\
         Protocol 5 of pickle passes the memory of the array out of band.";
 
-    fn call(
-        object: Borrowed<'_, 'static, PyAny>,
-        arguments: Arguments<'_>,
-        class: &'static ArrayClass,
-    ) -> PyResult<Bound<'static, PyAny>> {
+    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ArrayClass) -> Returned {
         let py = object.py();
         if arguments.only_positional(py).is_none() {
             return Err(PyTypeError::new_err("__reduce_ex__() takes exactly one argument"));
