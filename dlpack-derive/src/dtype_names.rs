@@ -20,7 +20,7 @@ pub(crate) enum Named {
 }
 
 /// The constants of `DataType`.
-pub(crate) const CONSTANTS: [&str; 27] = [
+pub(crate) const CONSTANTS: [&str; 28] = [
     "I8",
     "I16",
     "I32",
@@ -34,6 +34,7 @@ pub(crate) const CONSTANTS: [&str; 27] = [
     "F64",
     "BF16",
     "COMPLEX32",
+    "BCOMPLEX32",
     "COMPLEX64",
     "COMPLEX128",
     "BOOL",

@@ -73,6 +73,8 @@ data_types! {
     BF16 = kDLBfloat, 16, "bfloat16";
     /// Complex, 32 bits: two `float16`.
     COMPLEX32 = kDLComplex, 32, "complex32";
+    /// Complex, 32 bits: two `bfloat16`.
+    BCOMPLEX32 = kDLBcomplex, 32, "bcomplex32";
     /// Complex, 64 bits: two `float32`.
     COMPLEX64 = kDLComplex, 64, "complex64";
     /// Complex, 128 bits: two `float64`.
@@ -184,6 +186,7 @@ impl DataType {
             | ffi::kDLFloat8_e5m2fnuz
             | ffi::kDLFloat8_e8m0fnu => 8,
             ffi::kDLFloat4_e2m1fn => 4,
+            ffi::kDLBcomplex => 32,
             _ => 0,
         };
         lanes != 0 && ((bits.is_power_of_two() && bits & widths != 0) || self.has_six_bits())
@@ -193,6 +196,18 @@ impl DataType {
     #[cold]
     const fn has_six_bits(self) -> bool {
         matches!(self.0.code, ffi::kDLFloat6_e2m3fn | ffi::kDLFloat6_e3m2fn) && self.0.bits == 6
+    }
+
+    /// Whether an element has a real and an imaginary part, each of half of the bits.
+    ///
+    /// ```
+    /// use dlpack_traits::DataType;
+    /// assert!(DataType::COMPLEX64.is_complex() && DataType::BCOMPLEX32.is_complex());
+    /// assert!(!DataType::BF16.is_complex());
+    /// ```
+    #[inline]
+    pub const fn is_complex(self) -> bool {
+        matches!(self.0.code, ffi::kDLComplex | ffi::kDLBcomplex)
     }
 
     /// Parses a name as [`Display`](fmt::Display) prints it.

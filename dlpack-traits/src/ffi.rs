@@ -124,6 +124,9 @@ pub const kDLFloat6_e2m3fn: DLDataTypeCode = DLDataTypeCode(15);
 pub const kDLFloat6_e3m2fn: DLDataTypeCode = DLDataTypeCode(16);
 /// 4-bit float, 2 exponent and 1 mantissa bit.
 pub const kDLFloat4_e2m1fn: DLDataTypeCode = DLDataTypeCode(17);
+/// Complex number with parts of type bfloat16. It was added to the header after version 1.3;
+/// nanobind 3.1 uses the same number.
+pub const kDLBcomplex: DLDataTypeCode = DLDataTypeCode(18);
 
 /// Element type: type code, width of one lane in bits, number of lanes.
 #[repr(C)]

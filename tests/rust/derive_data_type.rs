@@ -184,6 +184,7 @@ enum Every {
     #[dlpack(dtype = FLOAT6_E2M3FN)] Y,
     #[dlpack(dtype = FLOAT6_E3M2FN)] Z,
     #[dlpack(dtype = FLOAT4_E2M1FN)] AA,
+    #[dlpack(dtype = BCOMPLEX32)] AB,
 }
 
 #[test]

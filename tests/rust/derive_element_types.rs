@@ -4,7 +4,9 @@
 
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use half::bf16;
-use tensors::{AsDims, DLPackExport, DataType, Element, Error, Flags, SharedBuffer, Storage};
+use tensors::{
+    AsDims, Complex, DLPackExport, DataType, Element, Error, Flags, SharedBuffer, Storage,
+};
 
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors, dtype = BF16)]
@@ -21,6 +23,29 @@ fn a_dtype_constant_of_the_crate_is_accepted() {
         ImportedStorage::from(Weights { data, shape: [2] }.into_dlpack().expect("a tensor"));
     assert_eq!(foreign.elements::<bf16>(), numbers);
     foreign.delete(Farewell::Plain);
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Waves {
+    data: Vec<Complex<bf16>>,
+    shape: [usize; 1],
+}
+
+#[test]
+fn complex_numbers_of_bfloat16_have_their_own_code() {
+    let complex = |re, im| Complex { re: bf16::from_f32(re), im: bf16::from_f32(im) };
+    let numbers = [complex(1.0, -1.0), complex(2.5, 0.0)];
+    let data = numbers.to_vec();
+    let exported = Waves { data, shape: [2] }.into_dlpack().expect("a tensor");
+    let imported = exported.import().expect("valid");
+    assert_eq!(imported.dtype(), DataType::BCOMPLEX32);
+    let dtype = imported.dtype().to_ffi();
+    assert_eq!((dtype.code.0, dtype.bits, dtype.lanes), (18, 32, 1));
+    let copied = imported.elements::<Complex<bf16>>().expect("complex numbers").to_vec();
+    assert_eq!(copied.as_deref(), Ok(&numbers[..]));
+    // Half-precision parts have the same size, and are another type.
+    assert!(imported.elements::<Complex<half::f16>>().is_err());
 }
 
 const FOUR_BITS: DataType = DataType::FLOAT4_E2M1FN;

@@ -61,7 +61,7 @@ pub(crate) fn check_imported(first: *const u8, dtype: DataType, on: Device) -> R
 #[inline]
 pub(crate) const fn alignment(dtype: DataType, device: Device) -> Option<usize> {
     let size = match (dtype.code(), dtype.bits()) {
-        (ffi::kDLComplex, 32) | (_, 16) => 2,
+        (ffi::kDLComplex | ffi::kDLBcomplex, 32) | (_, 16) => 2,
         (ffi::kDLComplex, 64) | (_, 32) => 4,
         (ffi::kDLComplex, 128) | (_, 64) => 8,
         (_, 128) => 16,

@@ -108,7 +108,7 @@ pod_elements! { isize => I32, usize => U32 }
 #[cfg(feature = "half")]
 pod_elements! {
     half::f16 => F16, half::bf16 => BF16,
-    Complex<half::f16> => COMPLEX32,
+    Complex<half::f16> => COMPLEX32, Complex<half::bf16> => BCOMPLEX32,
 }
 
 // SAFETY:

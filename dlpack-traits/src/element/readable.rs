@@ -147,7 +147,7 @@ any_bits! {
 }
 
 #[cfg(feature = "half")]
-any_bits!(half::f16, half::bf16, Complex<half::f16>);
+any_bits!(half::f16, half::bf16, Complex<half::f16>, Complex<half::bf16>);
 
 // SAFETY: 1. 0 is `false`, and 1 is `true`.
 unsafe impl Readable for bool {

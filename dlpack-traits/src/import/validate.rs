@@ -191,7 +191,7 @@ impl Metadata {
 /// not accessed as a Rust type.
 fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
     let from_later = version.is_some_and(|version| version > Version::CURRENT)
-        && dtype.code() > ffi::kDLFloat4_e2m1fn
+        && dtype.code() > ffi::kDLBcomplex
         && dtype.element_bits() != 0;
     if dtype.is_well_formed() || from_later {
         Ok(())

@@ -29,13 +29,19 @@ pub(crate) fn encode(dtype: DataType, value: &Bound<'_, PyAny>) -> PyResult<u128
             u128::from(value)
         }
         ffi::kDLBool => u128::from(value.is_truthy()?),
-        ffi::kDLComplex => {
+        ffi::kDLComplex | ffi::kDLBcomplex => {
             let value = value.cast_complex()?;
-            let part = |part: f64| float_bits(DataType::new(ffi::kDLFloat, bits / 2, 1), part);
+            let part = |value: f64| float_bits(part(dtype), value);
             part(value.0)? | part(value.1)? << (bits / 2)
         }
         _ => float_bits(dtype, value.extract()?)?,
     })
+}
+
+/// The type of the parts of a complex type.
+fn part(complex: DataType) -> DataType {
+    let code = if complex.code() == ffi::kDLBcomplex { ffi::kDLBfloat } else { ffi::kDLFloat };
+    DataType::new(code, complex.bits() / 2, 1)
 }
 
 /// A Python number from the bits of one lane.
@@ -47,12 +53,9 @@ pub(crate) fn decode(py: Python<'_>, dtype: DataType, bits: u128) -> PyResult<Bo
         }
         ffi::kDLUInt => bits.into_bound_py_any(py),
         ffi::kDLBool => (bits != 0).into_bound_py_any(py),
-        ffi::kDLComplex => {
+        ffi::kDLComplex | ffi::kDLBcomplex => {
             let half = dtype.bits() / 2;
-            let part = |bits: u128| {
-                let mask = (1_u128 << half) - 1;
-                bits_float(DataType::new(ffi::kDLFloat, half, 1), bits & mask)
-            };
+            let part = |bits: u128| bits_float(part(dtype), bits & ((1 << half) - 1));
             Ok(PyComplex::from_doubles(py, part(bits)?, part(bits >> half)?).into_any())
         }
         _ => bits_float(dtype, bits)?.into_bound_py_any(py),

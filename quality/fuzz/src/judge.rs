@@ -63,6 +63,7 @@ pub fn is_known(dtype: DataType) -> bool {
         ffi::kDLBool => &[1, 8],
         ffi::kDLFloat6_e2m3fn | ffi::kDLFloat6_e3m2fn => &[6],
         ffi::kDLFloat4_e2m1fn => &[4],
+        ffi::kDLBcomplex => &[32],
         code if (ffi::kDLFloat8_e3m4.0..=ffi::kDLFloat8_e8m0fnu.0).contains(&code.0) => &[8],
         _ => &[],
     };
@@ -85,7 +86,7 @@ pub fn judge<M: Kind>(wild: &Wild, data: *mut u8) -> Option<Taken> {
     let shape = if ndim == 0 { Vec::new() } else { wild.shape()? };
     let dtype = wild.dtype();
     let later = version.is_some_and(|version| version.minor > 3)
-        && dtype.code().0 > ffi::kDLFloat4_e2m1fn.0
+        && dtype.code().0 > ffi::kDLBcomplex.0
         && dtype.bits() > 0
         && dtype.lanes() > 0;
     if !is_known(dtype) && !later {

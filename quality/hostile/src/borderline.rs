@@ -100,7 +100,7 @@ fn elements() -> [Case; 4] {
         }),
         case("F2 a type of a later version").dims(&[2], None).with(|case| {
             (case.version, case.versioned_only) = (Version::new(1, 99), true);
-            case.dtype = DataType::new(DLDataTypeCode(18), 12, 1);
+            case.dtype = DataType::new(DLDataTypeCode(99), 12, 1);
             case.data = Data::Bytes(vec![0; 3]);
         }),
     ]

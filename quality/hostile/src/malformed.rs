@@ -125,7 +125,8 @@ fn element_types() -> Vec<Case> {
         (ffi::kDLComplex, 16, 1),
         (ffi::kDLBool, 32, 1),
         (ffi::kDLFloat4_e2m1fn, 8, 1),
-        (DLDataTypeCode(18), 8, 1),
+        (ffi::kDLBcomplex, 64, 1),
+        (DLDataTypeCode(99), 8, 1),
         (DLDataTypeCode(255), 255, u16::MAX),
     ] {
         let dtype = DataType::new(code, bits, lanes);

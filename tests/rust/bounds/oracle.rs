@@ -42,6 +42,7 @@ fn widths() -> HashMap<u8, &'static [u8]> {
         (ffi::kDLFloat6_e2m3fn.0, &[6]),
         (ffi::kDLFloat6_e3m2fn.0, &[6]),
         (ffi::kDLFloat4_e2m1fn.0, &[4]),
+        (ffi::kDLBcomplex.0, &[32]),
     ]);
     for code in ffi::kDLFloat8_e3m4.0..=ffi::kDLFloat8_e8m0fnu.0 {
         widths.insert(code, &[8]);
@@ -52,7 +53,8 @@ fn widths() -> HashMap<u8, &'static [u8]> {
 /// Returns the required alignment of an element: the size of a scalar. Packed elements
 /// have no address.
 pub(crate) fn alignment(dtype: DataType) -> Option<u8> {
-    let scalar = if dtype.code() == ffi::kDLComplex { dtype.bits() / 2 } else { dtype.bits() };
+    let is_complex = [ffi::kDLComplex, ffi::kDLBcomplex].contains(&dtype.code());
+    let scalar = if is_complex { dtype.bits() / 2 } else { dtype.bits() };
     (scalar % 8 == 0).then_some(scalar / 8)
 }
 

@@ -38,7 +38,7 @@ fn cases() -> Vec<Forged> {
     let (padded, read_only) = (Flags::IS_SUBBYTE_TYPE_PADDED, Flags::READ_ONLY);
     let int4 = DataType::new(ffi::kDLInt, 4, 1);
     let bit = DataType::new(ffi::kDLUInt, 1, 1);
-    let unknown = DataType::new(DLDataTypeCode(18), 12, 1);
+    let unknown = DataType::new(DLDataTypeCode(99), 12, 1);
     let mut cases = vec![
         with(|_| ()),
         with(|case| case.flags = read_only),
@@ -317,7 +317,7 @@ fn an_imported_field_is_exported() {
     // Foreign elements may be of any type as they are, not as others read them.
     let case = with(|case| (case.version, case.dtype) = (Version::new(1, 4), DataType::U8));
     let data: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
-    let unknown = DataType::new(DLDataTypeCode(18), 8, 1);
+    let unknown = DataType::new(DLDataTypeCode(99), 8, 1);
     let mut slot = Slot::new();
     let shaped = data.describe_layout(slot.describe()).dtype(unknown);
     let view = shaped.data(data.data()).map(drop);
@@ -328,7 +328,7 @@ fn an_imported_field_is_exported() {
 }
 
 /// Bits of no standard type, and elements without bits.
-const UNKNOWN: DataType = DataType::new(DLDataTypeCode(18), 32, 1);
+const UNKNOWN: DataType = DataType::new(DLDataTypeCode(99), 32, 1);
 const NO_BITS: DataType = DataType::new(ffi::kDLFloat, 0, 1);
 
 /// Bytes of another library, read as something else.

@@ -101,7 +101,8 @@ fn malformed_structs_are_rejected_with_their_error() {
         dtype(ffi::kDLComplex, 16, 1),
         dtype(ffi::kDLBool, 32, 1),
         dtype(ffi::kDLFloat4_e2m1fn, 8, 1),
-        dtype(DLDataTypeCode(18), 8, 1),
+        dtype(ffi::kDLBcomplex, 64, 1),
+        dtype(DLDataTypeCode(99), 8, 1),
         dtype(DLDataTypeCode(255), 255, u16::MAX),
         // F15: device types start at 1.
         device(0),
@@ -235,7 +236,7 @@ fn null_is_rejected() {
 /// elements of an unknown type is rejected.
 #[test]
 fn unknown_codes_and_flags_are_kept() {
-    let unknown = DataType::new(DLDataTypeCode(18), 12, 1);
+    let unknown = DataType::new(DLDataTypeCode(99), 12, 1);
     let tensor = with(|case| {
         case.version = Version::new(1, 99);
         case.flags = Flags::from_bits(1 << 40);
@@ -265,7 +266,7 @@ fn unknown_codes_and_flags_are_kept() {
     // An unknown type without a size is rejected too.
     let case = with(|case| {
         case.version = Version::new(1, 99);
-        case.dtype = DataType::new(DLDataTypeCode(18), 0, 1);
+        case.dtype = DataType::new(DLDataTypeCode(99), 0, 1);
     });
     assert_eq!(
         refused::<DLManagedTensorVersioned>(&case),

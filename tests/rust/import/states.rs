@@ -172,7 +172,7 @@ fn own_copies_of_odd_elements_are_exclusive() {
     assert!(copy.is_column_major());
     assert_eq!(copy.flags(), Flags::IS_COPIED | Flags::IS_SUBBYTE_TYPE_PADDED);
     assert_eq!(copy.raw_bits().unwrap().iter().collect::<Vec<_>>(), [1, 3, 2, 4]);
-    let dtype = DataType::new(DLDataTypeCode(18), 8, 1);
+    let dtype = DataType::new(DLDataTypeCode(99), 8, 1);
     let later = Forged { dtype, version: Version::new(1, 9), ..forged(&[4], &[0]) };
     assert_eq!(later.imported().to_own_copy().map(drop), Err(Error::UnsupportedDType { dtype }));
 }

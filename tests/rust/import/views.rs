@@ -337,7 +337,7 @@ fn elements_without_raw_bits_are_refused() {
     assert_eq!(case.imported().raw_bits().map(|_| ()), Err(error));
     let mut tensor = case.imported();
     assert_eq!(alone(&mut tensor).as_frozen().as_bytes(), Err(error));
-    let dtype = DataType::new(ffi::DLDataTypeCode(18), 8, 1);
+    let dtype = DataType::new(ffi::DLDataTypeCode(99), 8, 1);
     let case = Forged { version: tensors::Version::new(1, 9), dtype, device: Device::CPU, ..case };
     assert_eq!(case.imported().raw_bits().map(|_| ()), Err(Error::UnsupportedDType { dtype }));
     let case = bytes(DataType::U8, &[2, 0], &[]);

@@ -264,8 +264,8 @@ fn memory(tensor: &TensorFacts, found: &mut Findings) {
         // The alignment of a complex number is that of its parts, of a vector that of one
         // lane.
         let dtype = read::dtype_of(tensor);
-        let is_complex = dtype.code() == dlpack_traits::ffi::kDLComplex;
-        let needed = if is_complex { size as u64 / 2 } else { u64::from(dtype.bits()).div_ceil(8) };
+        let needed =
+            if dtype.is_complex() { size as u64 / 2 } else { u64::from(dtype.bits()).div_ceil(8) };
         if alignment < needed.min(8) {
             found.warning(
                 "misaligned",

@@ -46,7 +46,7 @@ pub(in crate::python) fn import_on<B: Backend>(
     if let (Some(export), Some(stream)) = (table.and_then(OfObject::export), stream) {
         match calls::export(export) {
             // A complex tensor may stand for its conjugate; a table does not report that.
-            Ok(tensor) if tensor.dtype().code() != ffi::kDLComplex => {
+            Ok(tensor) if !tensor.dtype().is_complex() => {
                 let device = served::<B>(tensor.device())?;
                 if let Some(stream) = current_of::<B>(object.py(), stream, device)? {
                     // SAFETY: 1. The standard: such a tensor is ready on that stream. 2. The

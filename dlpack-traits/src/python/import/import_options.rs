@@ -4,7 +4,6 @@ use pyo3::prelude::*;
 
 use crate::device::Device;
 use crate::exchange::foreign_table::ExportFunction;
-use crate::ffi;
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::python::table::lookup::{OfObject, export_of, peer_of, table_by_address};
 use crate::stream::{StreamArg, StreamKind};
@@ -156,7 +155,7 @@ impl<'a> ImportOptions<'a> {
         let device = tensor.device();
         let is_ready = device == Device::CPU
             || (!device.is_host() && self.stream.kind() == StreamKind::NoSync);
-        is_ready && tensor.dtype().code() != ffi::kDLComplex
+        is_ready && !tensor.dtype().is_complex()
     }
 
     /// Returns the function of the exchange table of the object's type that exports

@@ -10,8 +10,8 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 
 use crate::device::Device;
+use crate::dtype::DataType;
 use crate::exchange::foreign_table::StreamFunction;
-use crate::ffi;
 use crate::import::ImportedTensor;
 use crate::python::convert::quietly;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
@@ -108,7 +108,7 @@ pub unsafe fn with_view<R>(
     if let Some(view) = table.and_then(OfObject::view) {
         match calls::view(view) {
             // A complex tensor may stand for its conjugate; a table does not report that.
-            Ok(tensor) if tensor.dtype.code == ffi::kDLComplex => {}
+            Ok(tensor) if DataType::from(tensor.dtype).is_complex() => {}
             Ok(tensor) => {
                 // SAFETY: 1. The library that made the table is trusted that the tensor
                 // is as the standard says, until Python code runs. The next statement
