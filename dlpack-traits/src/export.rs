@@ -141,7 +141,7 @@ pub trait DLPackExport {
     where
         Self: Sized + Send + 'static,
     {
-        into_managed(self, StreamArg::unspecified())
+        export_owned(self, StreamArg::unspecified())
     }
 
     /// As [`into_dlpack`](Self::into_dlpack), for a consumer that names the stream on which
@@ -156,7 +156,7 @@ pub trait DLPackExport {
     where
         Self: Sized + Send + 'static,
     {
-        into_managed(self, consumer)
+        export_owned(self, consumer)
     }
 
     /// As [`into_dlpack`](Self::into_dlpack), for consumers that need the legacy struct
@@ -171,7 +171,7 @@ pub trait DLPackExport {
     where
         Self: Sized + Send + 'static,
     {
-        into_managed(self, StreamArg::unspecified())?.into_legacy()
+        export_owned(self, StreamArg::unspecified())?.into_legacy()
     }
 
     /// Exports the tensor with an additional owner of its memory, and leaves the object
@@ -199,7 +199,7 @@ pub trait DLPackExport {
     /// [`TensorView::sync_for`].
     #[inline]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        share_managed(self, consumer)
+        export_shared(self, consumer)
     }
 
     /// Exports a copy of the elements, contiguous in row-major order and aligned to 64
@@ -210,13 +210,13 @@ pub trait DLPackExport {
     /// Those of [`tensor`](Self::tensor), [`Error::NotOnHost`] if the processor cannot read
     /// the memory, and [`Error::OutOfMemory`].
     fn copy_to_dlpack(&self) -> Result<ManagedTensor, Error> {
-        copy_managed(self, StreamArg::unspecified())
+        export_copy(self, StreamArg::unspecified())
     }
 }
 
 /// Exports by value: [`DLPackExport::into_dlpack`], synchronized with the consumer.
 #[inline(always)]
-pub(crate) fn into_managed<T: DLPackExport + Send + 'static>(
+pub(crate) fn export_owned<T: DLPackExport + Send + 'static>(
     owner: T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
@@ -228,7 +228,7 @@ pub(crate) fn into_managed<T: DLPackExport + Send + 'static>(
 
 /// Exports with an additional owner: [`DLPackExport::to_dlpack`].
 #[inline(always)]
-pub(crate) fn share_managed<T: DLPackExport + ?Sized>(
+pub(crate) fn export_shared<T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
@@ -252,7 +252,7 @@ pub(crate) fn tensor_of<T: DLPackExport + ?Sized>(tensor: &T) -> Result<TensorVi
 }
 
 /// Exports a copy: [`DLPackExport::copy_to_dlpack`].
-pub(crate) fn copy_managed<T: DLPackExport + ?Sized>(
+pub(crate) fn export_copy<T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {

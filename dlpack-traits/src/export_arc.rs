@@ -12,7 +12,7 @@ use core::ops::Deref;
 
 use crate::describe::{Describe, Description};
 use crate::error::Error;
-use crate::export::{DLPackExport, into_managed};
+use crate::export::{DLPackExport, export_owned};
 use crate::managed::{ArcHandle, ManagedTensor};
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
@@ -92,7 +92,7 @@ impl<T: DLPackExport + Send + Sync + 'static> ExportArc<T> {
     /// Exports with a packet of its own.
     #[cold]
     fn packet(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        into_managed(self.clone(), consumer)
+        export_owned(self.clone(), consumer)
     }
 }
 

@@ -173,8 +173,9 @@ impl<'c, 'a> Check<'c, 'a> {
 
     /// Rejects roles that a `layout` already contains.
     fn beside_layout(&self, layout: Taken<'a>) {
-        let said = [Role::Shape, Role::Strides, Role::Order, Role::Pitch, Role::Offset, Role::NDim];
-        let by_field = said.into_iter().filter_map(|role| {
+        let layout_roles =
+            [Role::Shape, Role::Strides, Role::Order, Role::Pitch, Role::Offset, Role::NDim];
+        let by_field = layout_roles.into_iter().filter_map(|role| {
             let taken = self.roles.get(role)?;
             Some((taken.place()?, role))
         });

@@ -46,8 +46,8 @@ pub(crate) fn belongs_on_a_field(item: &Item) -> Error {
     let (key, word) = (&item.key, item.word());
     let example = match (symbol::Role::of_word(&word), &item.value) {
         (Some(role), Value::List(list)) if role.units() != symbol::Units::None => {
-            let said = list.stream().to_string();
-            let unit = Unit::ALL.into_iter().find(|unit| unit.word() == said);
+            let unit_word = list.stream().to_string();
+            let unit = Unit::ALL.into_iter().find(|unit| unit.word() == unit_word);
             format!("{word}({})", unit.unwrap_or(Unit::Bytes).word())
         }
         (Some(role), _) if role.units() == symbol::Units::Required => format!("{word}(bytes)"),

@@ -5,7 +5,7 @@ use super::memory::MemoryRef;
 use crate::copy::Copied;
 use crate::device::Device;
 use crate::error::Error;
-use crate::export::{DLPackExport, copied_managed, copy_managed, spanned_managed};
+use crate::export::{DLPackExport, copied_managed, export_copy, spanned_managed};
 use crate::managed::ManagedTensor;
 use crate::stream::StreamArg;
 
@@ -52,7 +52,7 @@ where
     let view = tensor.tensor()?;
     let device = view.device();
     if device.is_host() {
-        return copy_managed(tensor, StreamArg::on_host());
+        return export_copy(tensor, StreamArg::on_host());
     }
     if !Set::serves(device) {
         return Err(Error::NoBackend { device });
@@ -101,7 +101,7 @@ where
     let view = tensor.tensor()?;
     let device = view.device();
     if device == Device::CPU {
-        return copy_managed(tensor, consumer);
+        return export_copy(tensor, consumer);
     }
     let order = |stream: StreamArg<'_>| {
         tensor.sync_for(stream)?;

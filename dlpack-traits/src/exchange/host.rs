@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_void};
 use core::fmt;
 
 use crate::error::Error;
-use crate::export::{DLPackExport, share_managed};
+use crate::export::{DLPackExport, export_shared};
 use crate::import::ImportError;
 use crate::managed::{ManagedTensor, RawManaged};
 use crate::stream::StreamArg;
@@ -213,7 +213,7 @@ pub unsafe trait ObjectHost<T: DLPackExport>: 'static {
     ///
     /// 1. As for [`with`](Self::with).
     unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, TableError<Self::Error>> {
-        let share = |value: &T| Ok(share_managed(value, StreamArg::work_stream())?);
+        let share = |value: &T| Ok(export_shared(value, StreamArg::work_stream())?);
         // SAFETY: 1 (`object` is alive, this thread may use it): guaranteed by our
         // caller's 1.
         unsafe { Self::with(object, share) }
@@ -227,7 +227,7 @@ pub unsafe trait ObjectHost<T: DLPackExport>: 'static {
     /// 1. As for [`with`](Self::with).
     #[doc(hidden)]
     #[inline(always)]
-    unsafe fn export_or(
+    unsafe fn export_or_store(
         object: *mut c_void,
         refused: &mut Option<TableError<Self::Error>>,
     ) -> Option<RawManaged> {
@@ -236,7 +236,7 @@ pub unsafe trait ObjectHost<T: DLPackExport>: 'static {
         match unsafe { Self::export(object) } {
             Ok(tensor) => Some(tensor.into()),
             Err(fault) => {
-                refuse(refused, fault);
+                store_error(refused, fault);
                 None
             }
         }
@@ -280,6 +280,6 @@ pub unsafe trait Wrap<T: DLPackExport>: ObjectHost<T> {
 /// contain the code that drops a previous reason.
 #[cold]
 #[inline(never)]
-pub(crate) fn refuse<E>(refused: &mut Option<TableError<E>>, fault: TableError<E>) {
+pub(crate) fn store_error<E>(refused: &mut Option<TableError<E>>, fault: TableError<E>) {
     *refused = Some(fault);
 }

@@ -11,7 +11,7 @@ use core::ptr;
 
 use super::allocator::allocate;
 use super::borrowed::borrowed;
-use super::host::refuse;
+use super::host::store_error;
 use super::out::Out;
 use super::{ObjectHost, TableError, ToObject};
 use crate::backend::Backends;
@@ -108,7 +108,7 @@ unsafe extern "C" fn from_object<T: DLPackExport, H: ObjectHost<T>>(
 ) -> c_int {
     // SAFETY: 1 and 2 (`py_object` and `out`): guaranteed by our caller's 1 and 2. 3:
     // both functions are those of `H`, whose object it is.
-    unsafe { export_to(py_object, out, H::export_or, H::raise) }
+    unsafe { export_to(py_object, out, H::export_or_store, H::raise) }
 }
 
 /// Implements [`from_object`] for all classes: not generic over `T`, so it is compiled
@@ -138,10 +138,10 @@ unsafe extern "C" fn export_to<E>(
         Ok(())
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
-    unsafe { answer(run, raise) }
+    unsafe { run_to_status(run, raise) }
 }
 
-/// [`ObjectHost::export_or`].
+/// [`ObjectHost::export_or_store`].
 type Export<E> = unsafe fn(*mut c_void, &mut Option<TableError<E>>) -> Option<RawManaged>;
 
 /// [`ObjectHost::raise`].
@@ -170,7 +170,7 @@ unsafe extern "C" fn to_object<T: DLPackExport, H: ObjectHost<T>, I: ToObject<T,
         Ok(())
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
-    unsafe { answer(run, H::raise) }
+    unsafe { run_to_status(run, H::raise) }
 }
 
 /// `dltensor_from_py_object_no_sync`.
@@ -199,7 +199,7 @@ unsafe extern "C" fn view<T: DLPackExport, H: ObjectHost<T>>(
             match unsafe { H::view(py_object, lend) } {
                 Ok(()) => true,
                 Err(fault) => {
-                    refuse(&mut refused, fault);
+                    store_error(&mut refused, fault);
                     false
                 }
             }
@@ -235,7 +235,7 @@ unsafe fn no_view<E>(
         Err(refused.unwrap_or(TableError::Panicked))
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
-    let code = unsafe { answer(run, raise) };
+    let code = unsafe { run_to_status(run, raise) };
     if !out.is_null() {
         // A consumer that ignores the return value must not find stale pointers.
         // SAFETY: by 2 it may be written.
@@ -276,7 +276,7 @@ unsafe extern "C" fn current_work_stream<T: DLPackExport, H: ObjectHost<T>, B: B
         Ok(())
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 2.
-    unsafe { answer(run, H::raise) }
+    unsafe { run_to_status(run, H::raise) }
 }
 
 /// Runs the body of a table function. Returns 0 on success; on failure calls
@@ -286,7 +286,10 @@ unsafe extern "C" fn current_work_stream<T: DLPackExport, H: ObjectHost<T>, B: B
 ///
 /// 1. `raise` may be called with an error of that body.
 #[inline]
-unsafe fn answer<E>(run: impl FnOnce() -> Result<(), TableError<E>>, raise: Raise<E>) -> c_int {
+unsafe fn run_to_status<E>(
+    run: impl FnOnce() -> Result<(), TableError<E>>,
+    raise: Raise<E>,
+) -> c_int {
     let fault = match catch_panic(run) {
         Some(Ok(())) => return 0,
         Some(Err(fault)) => fault,

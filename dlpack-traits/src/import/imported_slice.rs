@@ -141,9 +141,9 @@ unsafe fn contiguous_slice<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(N
         return None;
     }
     // SAFETY: 1. By our caller's 3 the array is NULL or has `ndim` entries.
-    let shape = unsafe { raw::list(tensor.shape, ndim) }?;
+    let shape = unsafe { raw::read_array(tensor.shape, ndim) }?;
     // SAFETY: 1. As above.
-    let strides = unsafe { raw::list(tensor.strides, ndim) }?;
+    let strides = unsafe { raw::read_array(tensor.strides, ndim) }?;
     contiguous_elements(tensor, shape, strides)
 }
 

@@ -71,7 +71,7 @@ impl Node {
     ) -> Result<TryArc<Self>, Error> {
         let vacant = UninitTryArc::new()?;
         // SAFETY: 1. Guaranteed by our caller's 1.
-        let claims = unsafe { raw::whole(managed) }?;
+        let claims = unsafe { raw::read_managed(managed) }?;
         Self::fill(vacant, &claims, release, policy)
     }
 
@@ -88,7 +88,7 @@ impl Node {
     pub(super) unsafe fn borrow(tensor: &DLTensor) -> Result<TryArc<Self>, Error> {
         let vacant = UninitTryArc::new()?;
         // SAFETY: 1. Guaranteed by our caller's 1.
-        let claims = unsafe { raw::claims(tensor, Flags::NONE) }?;
+        let claims = unsafe { raw::read_tensor(tensor, Flags::NONE) }?;
         Self::fill(
             vacant,
             &claims,

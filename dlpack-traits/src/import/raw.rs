@@ -17,7 +17,9 @@ use crate::strides::MAX_NDIM;
 /// 1. 1 and 3 of [`ImportedTensor::from_raw`](super::ImportedTensor::from_raw) hold for `managed`, for
 ///    `'a`, and it is not NULL.
 #[inline(always)]
-pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<RawMetadata<'a>, Error> {
+pub(super) unsafe fn read_managed<'a, A: Abi>(
+    managed: NonNull<A>,
+) -> Result<RawMetadata<'a>, Error> {
     // SAFETY: 1. Guaranteed by our caller's 1.
     let version = unsafe { A::version_of(managed) };
     if let Some(found) = version.filter(|version| !version.is_readable()) {
@@ -26,7 +28,7 @@ pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<RawMetadat
     // SAFETY: by 1 the whole struct exists, because its major version is 1.
     let copy = unsafe { managed.read() };
     // SAFETY: 1. Guaranteed by our caller's 1.
-    let claims = unsafe { claims(copy.tensor(), copy.flags()) }?;
+    let claims = unsafe { read_tensor(copy.tensor(), copy.flags()) }?;
     Ok(RawMetadata { version, ..claims })
 }
 
@@ -36,16 +38,19 @@ pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<RawMetadat
 ///
 /// 1. 3 of [`ImportedTensor::from_raw`](super::ImportedTensor::from_raw) holds for `tensor`, for `'a`.
 #[inline(always)]
-pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<RawMetadata<'a>, Error> {
+pub(super) unsafe fn read_tensor<'a>(
+    tensor: &DLTensor,
+    flags: Flags,
+) -> Result<RawMetadata<'a>, Error> {
     let ndim = tensor.ndim;
     let ndim = usize::try_from(ndim).map_err(|_| Error::NegativeRank { ndim })?;
     if ndim > MAX_NDIM {
         return Err(Error::TooManyDims { ndim });
     }
     // SAFETY: 1. By 1 the array is NULL or has `ndim` entries, at most 64.
-    let shape = unsafe { list(tensor.shape, ndim) }.ok_or(Error::NullShape { ndim })?;
+    let shape = unsafe { read_array(tensor.shape, ndim) }.ok_or(Error::NullShape { ndim })?;
     // SAFETY: 1. As above.
-    let strides = unsafe { list(tensor.strides, ndim) };
+    let strides = unsafe { read_array(tensor.strides, ndim) };
     Ok(RawMetadata {
         version: None,
         flags,
@@ -65,7 +70,7 @@ pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<RawMe
 /// 1. `array` is NULL, or points to `len` aligned, initialised numbers, which no thread
 ///    writes for `'a`; or `len` is 0.
 #[inline(always)]
-pub(super) unsafe fn list<'a>(array: *const i64, len: usize) -> Option<&'a [i64]> {
+pub(super) unsafe fn read_array<'a>(array: *const i64, len: usize) -> Option<&'a [i64]> {
     if len == 0 {
         Some(&[])
     } else if array.is_null() {

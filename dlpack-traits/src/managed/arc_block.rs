@@ -95,10 +95,10 @@ impl<T> ArcHandle<T> {
 
     /// Lends the value inside of its block; `None` while it is lent to another consumer.
     #[inline(always)]
-    pub(crate) fn lend(&self) -> Option<Loan<'_, T>> {
+    pub(crate) fn lend(&self) -> Option<StructClaim<'_, T>> {
         // Constructed only after a successful `lend`, because its drop ends the lend.
         if self.owners().lend() {
-            Some(Loan { block: self.block, handle: PhantomData })
+            Some(StructClaim { block: self.block, handle: PhantomData })
         } else {
             None
         }
@@ -135,14 +135,14 @@ impl<T> Drop for ArcHandle<T> {
 }
 
 /// The right to fill in the C struct of a block. Dropping it ends the lend.
-pub(crate) struct Loan<'a, T> {
+pub(crate) struct StructClaim<'a, T> {
     /// The block of the handle. Stored here, so that it is read once: user code may run
     /// before its next use, after which the compiler would read it again.
     block: Block<T>,
     handle: PhantomData<&'a ArcHandle<T>>,
 }
 
-impl<T> Loan<'_, T> {
+impl<T> StructClaim<'_, T> {
     /// Starts the description of the value in the slot of its block.
     ///
     /// # Safety
@@ -189,7 +189,7 @@ impl<T> Loan<'_, T> {
     }
 }
 
-impl<T> Drop for Loan<'_, T> {
+impl<T> Drop for StructClaim<'_, T> {
     fn drop(&mut self) {
         // SAFETY: 1. The borrowed handle is still an owner, so this is not the last.
         unsafe { owners(self.block) }.give_back();
@@ -202,7 +202,7 @@ impl<T> Drop for Loan<'_, T> {
 ///
 /// # Safety
 ///
-/// 1. `managed` points to a struct that [`Loan::finish`] wrote for the same `T`, or
+/// 1. `managed` points to a struct that [`StructClaim::finish`] wrote for the same `T`, or
 ///    to a copy of one whose `manager_ctx` was not changed.
 /// 2. This is the only call for that lend, and its consumer uses neither the struct nor the
 ///    memory any more.

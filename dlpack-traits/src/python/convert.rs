@@ -140,12 +140,17 @@ pub(super) fn clear(_: Python<'_>) {
 }
 
 /// Drops an error at once. [`raise`] explains why this needs more than `drop`.
-pub(super) fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
+pub(super) fn discard(py: Python<'_>, error: PyErr) {
+    raise(py, error);
+    clear(py);
+}
+
+/// Returns the value, or drops the error at once.
+pub(super) fn ok_or_discard<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {
-            raise(py, error);
-            clear(py);
+            discard(py, error);
             None
         }
     }
@@ -158,10 +163,10 @@ pub(super) fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
 ///
 /// Exceptions that are not an `Exception`, such as `KeyboardInterrupt`: they are meant
 /// for the caller.
-pub(super) fn answer<T>(py: Python<'_>, said: PyResult<T>) -> PyResult<Option<T>> {
-    match said {
+pub(super) fn ok_unless_exit<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
+    match result {
         Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
-        said => Ok(quietly(py, said)),
+        result => Ok(ok_or_discard(py, result)),
     }
 }
 
@@ -188,7 +193,7 @@ pub(super) fn device(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Device> {
 /// Those of [`integer`].
 pub(super) fn pair(value: &Bound<'_, PyAny>) -> PyResult<Option<(i64, i64)>> {
     let pair = value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
-    let Some((first, second)) = quietly(value.py(), pair) else { return Ok(None) };
+    let Some((first, second)) = ok_or_discard(value.py(), pair) else { return Ok(None) };
     let Some(first) = integer(&first)? else { return Ok(None) };
     Ok(integer(&second)?.map(|second| (first, second)))
 }
@@ -204,7 +209,7 @@ pub(super) fn integer(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let py = value.py();
     match value.extract::<i64>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
-            quietly(py, Err::<i64, _>(error));
+            discard(py, error);
             let is_negative = unless_unfit(py, value.lt(0))?;
             Ok(is_negative.map(|negative| if negative { i64::MIN } else { i64::MAX }))
         }
@@ -226,12 +231,12 @@ fn unless_unfit<T>(py: Python<'_>, converted: PyResult<T>) -> PyResult<Option<T>
         {
             Err(error)
         }
-        converted => Ok(quietly(py, converted)),
+        converted => Ok(ok_or_discard(py, converted)),
     }
 }
 
 pub(super) fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    quietly(value.py(), value.extract::<bool>())
+    ok_or_discard(value.py(), value.extract::<bool>())
         .ok_or_else(|| expected("`copy` must be True, False or None", value))
 }
 

@@ -50,7 +50,7 @@ fn tensors_of_dlpark() {
 #[test]
 fn volumes_of_dlpk() {
     let voxels = || Array3::from_shape_fn((2, 3, 4), |(x, y, z)| (x * y + z) as f64);
-    let before = dlpk::before::Volume { voxels: voxels() }.into_managed();
+    let before = dlpk::before::Volume { voxels: voxels() }.export_owned();
     let after = dlpk::after::Volume { voxels: voxels() }.into_dlpack().unwrap().into_raw();
     let (before, after) = (seen(before), seen(after));
     assert_eq!((&before.0, &before.1, &before.2), (&after.0, &after.1, &after.2));
@@ -58,7 +58,7 @@ fn volumes_of_dlpk() {
     // The array was moved, so the derive does not set IS_COPIED.
     assert_eq!((before.3, after.3), (Flags::IS_COPIED, Flags::NONE));
 
-    let before = dlpk::before::Volume { voxels: voxels() }.into_managed();
+    let before = dlpk::before::Volume { voxels: voxels() }.export_owned();
     // SAFETY: the tensor is new and consumed here; no one writes to it.
     assert_eq!(unsafe { dlpk::before::sum(before) }, 48.0);
     let after = dlpk::after::Volume { voxels: voxels() }.into_dlpack().unwrap().into_raw();

@@ -140,7 +140,7 @@ pub(super) fn strides<'a>(
 /// Returns `Ok` if a requirement is met. The `MismatchKind` is built lazily: it has a destructor,
 /// which the other values would run too (measured: 5 ns per import).
 #[inline(always)]
-fn met_or(met: bool, unmet: impl FnOnce() -> MismatchKind) -> Result<(), MismatchKind> {
+fn require(met: bool, unmet: impl FnOnce() -> MismatchKind) -> Result<(), MismatchKind> {
     if met { Ok(()) } else { Err(unmet()) }
 }
 
@@ -156,7 +156,7 @@ impl Requirement<'_> {
         match *self {
             Self::DType(needed) => {
                 let found = tensor.dtype();
-                met_or(needed.contains(&found), || MismatchKind::DType {
+                require(needed.contains(&found), || MismatchKind::DType {
                     needed: needed.to_vec(),
                     found,
                 })
@@ -165,22 +165,22 @@ impl Requirement<'_> {
                 let found = tensor.device();
                 let is = |kind: &&str| found.kind_name() == Some(*kind);
                 let met = needed.iter().any(is);
-                met_or(met, || MismatchKind::Device { needed: needed.to_vec(), found })
+                require(met, || MismatchKind::Device { needed: needed.to_vec(), found })
             }
             Self::Rank(needed) => {
                 let met = needed.contains(&rank);
-                met_or(met, || MismatchKind::Rank { needed: needed.to_vec(), found: rank })
+                require(met, || MismatchKind::Rank { needed: needed.to_vec(), found: rank })
             }
             Self::Room(None) | Self::Filled(None) => Ok(()),
             Self::Room(Some(most)) => {
-                met_or(rank <= most, || MismatchKind::Room { most, found: rank })
+                require(rank <= most, || MismatchKind::Room { most, found: rank })
             }
             Self::Filled(Some(exact)) => {
-                met_or(rank == exact, || MismatchKind::Rank { needed: vec![exact], found: rank })
+                require(rank == exact, || MismatchKind::Rank { needed: vec![exact], found: rank })
             }
             Self::Dimension(axis, needed) => match (shape.get(axis), needed) {
                 (Some(&found), Some(needed)) => {
-                    met_or(found == needed, || MismatchKind::Dimension { axis, needed, found })
+                    require(found == needed, || MismatchKind::Dimension { axis, needed, found })
                 }
                 // A constant that does not fit is larger than any dimension.
                 (Some(&found), None) => {
@@ -189,18 +189,18 @@ impl Requirement<'_> {
                 (None, _) => Ok(()),
             },
             Self::Equal(one, two) => match (shape.get(one), shape.get(two)) {
-                (Some(&first), Some(&second)) => met_or(first == second, || {
+                (Some(&first), Some(&second)) => require(first == second, || {
                     MismatchKind::EqualDims { axes: [one, two], found: [first, second] }
                 }),
                 _ => Ok(()),
             },
             Self::Contiguous(order) => {
                 let compact = is_compact(tensor, shape, order);
-                met_or(compact, || MismatchKind::Compact { order, no_strides: false })
+                require(compact, || MismatchKind::Compact { order, no_strides: false })
             }
             Self::Compact(order) => {
                 let compact = is_compact(tensor, shape, order);
-                met_or(compact, || MismatchKind::Compact { order, no_strides: true })
+                require(compact, || MismatchKind::Compact { order, no_strides: true })
             }
             Self::Kept(keeps) => {
                 if keeps(tensor) {
@@ -210,17 +210,17 @@ impl Requirement<'_> {
                 Self::NoOffset.meets(tensor, shape)
             }
             Self::Pitched(order) => {
-                met_or(pitched(tensor, shape, order).is_some(), || MismatchKind::Pitched { order })
+                require(pitched(tensor, shape, order).is_some(), || MismatchKind::Pitched { order })
             }
             Self::NothingBefore => nothing_before(tensor),
             Self::NoOffset => {
                 let found = tensor.byte_offset();
                 nothing_before(tensor)?;
-                met_or(found == 0, || MismatchKind::NoOffset { found })
+                require(found == 0, || MismatchKind::NoOffset { found })
             }
             Self::Padded(needed) => {
                 let narrow = tensor.dtype().element_bits() % 8 != 0;
-                met_or(!narrow || is_padded(tensor) == needed, || MismatchKind::Padded { needed })
+                require(!narrow || is_padded(tensor) == needed, || MismatchKind::Padded { needed })
             }
             Self::Data(accepts, _) => accepts(tensor),
             Self::Layout(accepts, copied) => accepts(tensor, shape, copied),

@@ -15,7 +15,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
 use crate::import::{ImportError, ImportedElement, ImportedTensor, cast, is_of_numpy};
-use crate::python::convert::quietly;
+use crate::python::convert::{discard, ok_or_discard};
 use crate::python::import::from_dlpack::from_dlpack;
 use crate::python::table::lookup::requires_grad;
 use crate::strides;
@@ -56,7 +56,7 @@ fn not_a_tensor_to_change(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
         "{found}; pass a tensor, such as one of NumPy or PyTorch, which the function changes in \
          place"
     ));
-    quietly::<()>(py, Err(error));
+    discard(py, error);
     instead
 }
 
@@ -77,7 +77,7 @@ pub(super) fn not_a_tensor(
     if let Some(dtype) = dtype.filter(|dtype| is_of_numpy(*dtype)) {
         text = text.replace("numpy.asarray(x)", &format!("numpy.asarray(x, '{dtype}')"));
     }
-    quietly::<()>(py, Err(error));
+    discard(py, error);
     PyTypeError::new_err(text)
 }
 
@@ -89,9 +89,9 @@ pub(super) fn has_no_protocol(object: &Bound<'_, PyAny>, error: &PyErr) -> bool 
         return false;
     }
     let value = error.value(py);
-    let of = quietly(py, value.getattr(intern!(py, "obj")));
+    let of = ok_or_discard(py, value.getattr(intern!(py, "obj")));
     let name = value.getattr(intern!(py, "name")).and_then(|name| name.extract());
-    let name: Option<alloc::string::String> = quietly(py, name);
+    let name: Option<alloc::string::String> = ok_or_discard(py, name);
     let is_missing = matches!(name.as_deref(), Some("__dlpack__" | "__dlpack_device__"));
     is_missing && of.is_some_and(|of| of.is(object))
 }

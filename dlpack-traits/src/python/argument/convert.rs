@@ -12,7 +12,7 @@ use pyo3::{Borrowed, intern};
 use super::{PyTensor, checks};
 use crate::dtype::DataType;
 use crate::import::{ImportedElement, ImportedTensor, cast, is_of_numpy};
-use crate::python::convert::quietly;
+use crate::python::convert::discard;
 use crate::python::import::from_dlpack::from_dlpack;
 
 /// An array argument that is converted by NumPy if it is not an array, or has another dtype:
@@ -86,7 +86,7 @@ impl<T: ImportedElement, const N: usize> sealed::FromObject for PyTensor<'_, T, 
             }
             Ok(tensor) => (tensor, object.clone()),
             Err(error) if is_to_be_made(object, &error)? => {
-                quietly::<()>(object.py(), Err(error));
+                discard(object.py(), error);
                 let array = converted(object, T::DTYPE, asarray)?;
                 (from_dlpack(&array)?, array)
             }
@@ -153,7 +153,7 @@ fn converted<'py>(
                 expected(dtype),
                 error.value(py)
             ));
-            quietly::<()>(py, Err(error));
+            discard(py, error);
             return Err(instead);
         }
         Err(error) => return Err(error),
@@ -201,7 +201,7 @@ fn array_of_tensor<'py>(
     let py = object.py();
     match numpy.call_method1(intern!(py, "from_dlpack"), (object,)) {
         Err(error) if object.hasattr(intern!(py, "__array__"))? => {
-            quietly::<()>(py, Err(error));
+            discard(py, error);
             asarray(object, numpy)
         }
         array => array,

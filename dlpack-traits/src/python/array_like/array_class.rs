@@ -8,7 +8,7 @@ use pyo3::types::PyType;
 
 use crate::device::Device;
 use crate::error::Error;
-use crate::export::{DLPackExport, into_managed};
+use crate::export::{DLPackExport, export_owned};
 use crate::managed::ManagedTensor;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow};
@@ -49,7 +49,7 @@ fn export<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Mana
     match waiting(py, waits, || value.to_dlpack()) {
         Err(Error::NotShareable) => {
             // The storage cannot be shared, so the Python object becomes the owner.
-            Ok(into_managed(PyOwner::new(ErasedRef::new(object)), StreamArg::unspecified())?)
+            Ok(export_owned(PyOwner::new(ErasedRef::new(object)), StreamArg::unspecified())?)
         }
         shared => Ok(shared?),
     }

@@ -14,7 +14,7 @@ use super::array_class::{ArrayClass, with_tensor};
 use super::format::Format;
 use super::method::{Method, Object, Returned};
 use crate::dtype::DataType;
-use crate::python::convert::quietly;
+use crate::python::convert::discard;
 use crate::python::export::arguments::Arguments;
 
 /// `shape`.
@@ -84,7 +84,7 @@ impl Method for DType {
             match py.import(intern!(py, "numpy")) {
                 Ok(numpy) => return numpy.getattr(intern!(py, "dtype"))?.call1((name,)),
                 Err(error) if error.is_instance_of::<PyModuleNotFoundError>(py) => {
-                    quietly::<()>(py, Err(error));
+                    discard(py, error);
                 }
                 Err(error) => return Err(error),
             }
@@ -162,7 +162,7 @@ impl Method for Repr {
             Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
             Err(error) => {
                 let reason = error.value(py).to_string();
-                quietly::<()>(py, Err(error));
+                discard(py, error);
                 format!("<{name}: {reason}>")
             }
         };

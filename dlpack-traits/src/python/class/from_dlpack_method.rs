@@ -170,7 +170,7 @@ fn set<'a>(
 
 /// Converts a device: two integers, or the name of a device type with an optional index.
 fn device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
-    let name = convert::quietly(value.py(), value.extract::<alloc::string::String>());
+    let name = convert::ok_or_discard(value.py(), value.extract::<alloc::string::String>());
     match name {
         None => convert::device(value, "device"),
         Some(name) => Device::from_name(&name)

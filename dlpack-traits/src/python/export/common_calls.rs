@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyNone, PyTuple};
 
 use crate::python::export::arguments::Arguments;
-use crate::python::export::protocol::Capsule;
+use crate::python::export::export_plan::Capsule;
 use crate::version::Version;
 
 /// The last `max_version` object that selected the versioned capsule.

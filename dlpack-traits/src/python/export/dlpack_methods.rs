@@ -17,7 +17,7 @@ use crate::python::convert::{self, attached_object};
 use crate::python::export::arguments::Arguments;
 use crate::python::export::common_calls;
 use crate::python::export::erased_ref::ClassVTable;
-use crate::python::export::protocol::{Capsule, Plan};
+use crate::python::export::export_plan::{Capsule, Plan};
 use crate::python::export::request::{Keywords, request};
 use crate::python::export::to_capsule::{copy_instead, encapsulate, export};
 use crate::stream::StreamArg;
@@ -45,7 +45,7 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
         let mut slow_path = SlowPath::Other;
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
             let (stream, mut refused) = (StreamArg::unspecified(), None);
-            let shared = (class.share_or)(object, kind, stream, &mut refused);
+            let shared = (class.export_shared_object)(object, kind, stream, &mut refused);
             if let Some(tensor) = shared {
                 match encapsulate(py, tensor, kind) {
                     Ok(capsule) => return capsule,

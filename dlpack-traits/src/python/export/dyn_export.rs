@@ -29,7 +29,11 @@ pub(in crate::python) trait DynExport: Send + Sync {
 
     /// [`DLPackExport::to_dlpack_on`]. On failure returns `None` and stores the error in
     /// `refused`.
-    fn share_or(&self, consumer: StreamArg<'_>, refused: &mut Option<Error>) -> Option<RawManaged>;
+    fn export_shared_object(
+        &self,
+        consumer: StreamArg<'_>,
+        refused: &mut Option<Error>,
+    ) -> Option<RawManaged>;
 }
 
 impl<T: DLPackExport + Send + Sync> DynExport for T {
@@ -49,7 +53,11 @@ impl<T: DLPackExport + Send + Sync> DynExport for T {
     }
 
     #[inline(never)]
-    fn share_or(&self, consumer: StreamArg<'_>, refused: &mut Option<Error>) -> Option<RawManaged> {
+    fn export_shared_object(
+        &self,
+        consumer: StreamArg<'_>,
+        refused: &mut Option<Error>,
+    ) -> Option<RawManaged> {
         match T::to_dlpack_on(self, consumer) {
             Ok(tensor) => Some(tensor.into()),
             Err(error) => {

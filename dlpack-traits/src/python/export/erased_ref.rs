@@ -7,11 +7,11 @@ use pyo3::Borrowed;
 use pyo3::prelude::*;
 
 use crate::error::Error;
-use crate::exchange::{TableError, refuse};
+use crate::exchange::{TableError, store_error};
 use crate::managed::RawManaged;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::export_class::ExportClass;
-use crate::python::export::protocol::Capsule;
+use crate::python::export::export_plan::Capsule;
 use crate::stream::StreamArg;
 
 /// The functions that depend on the class of an object. All other code is compiled once,
@@ -21,8 +21,8 @@ use crate::stream::StreamArg;
 pub(in crate::python) struct ClassVTable {
     /// [`ErasedRef::borrow`].
     pub(in crate::python) borrow: fn(Borrowed<'_, 'static, PyAny>) -> PyResult<ErasedRef>,
-    /// [`share_or`].
-    pub(in crate::python) share_or: ShareOr,
+    /// [`export_shared_object`].
+    pub(in crate::python) export_shared_object: ShareOr,
     value: for<'a> unsafe fn(&'a Reference) -> &'a dyn DynExport,
     drop: unsafe fn(*mut Reference),
 }
@@ -40,7 +40,7 @@ impl ClassVTable {
         const {
             &Self {
                 borrow: ErasedRef::borrow::<T>,
-                share_or: share_or::<T>,
+                export_shared_object: export_shared_object::<T>,
                 value: value::<T>,
                 drop: drop_reference::<T>,
             }
@@ -123,7 +123,7 @@ pub(in crate::python) fn borrow<T: ExportClass>(
 /// read-only storage, which the legacy struct has no flag for, is rejected before the
 /// reference count is incremented.
 #[inline(never)]
-pub(in crate::python) fn share_or<T: ExportClass>(
+pub(in crate::python) fn export_shared_object<T: ExportClass>(
     object: Borrowed<'_, 'static, PyAny>,
     kind: Capsule,
     consumer: StreamArg<'_>,
@@ -132,7 +132,7 @@ pub(in crate::python) fn share_or<T: ExportClass>(
     let object = match borrow::<T>(object) {
         Ok(object) => object,
         Err(error) => {
-            refuse(refused, TableError::Host(error));
+            store_error(refused, TableError::Host(error));
             return None;
         }
     };
@@ -141,10 +141,10 @@ pub(in crate::python) fn share_or<T: ExportClass>(
         error = Some(Error::ReadOnlyLegacy);
         None
     } else {
-        object.share_or(consumer, &mut error)
+        object.export_shared_object(consumer, &mut error)
     };
     if let Some(error) = error {
-        refuse(refused, TableError::Tensor(error));
+        store_error(refused, TableError::Tensor(error));
     }
     shared
 }
@@ -155,6 +155,6 @@ pub(in crate::python) fn share(
     consumer: StreamArg<'_>,
 ) -> Result<RawManaged, Error> {
     let mut refused = None;
-    let shared = value.share_or(consumer, &mut refused);
+    let shared = value.export_shared_object(consumer, &mut refused);
     shared.ok_or(refused.unwrap_or(Error::NotShareable))
 }

@@ -14,11 +14,11 @@ pub(in crate::python) mod dyn_export;
 pub(in crate::python) mod erased_ref;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod export_class;
+pub(in crate::python) mod export_plan;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod method_def;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod offer_once;
-pub(in crate::python) mod protocol;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod py_owner;
 #[cfg(feature = "pyo3")]

@@ -14,8 +14,8 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
 use crate::backend::{Backends, Cpu};
 use crate::device::Device;
-use crate::export::{DLPackExport, into_managed};
-use crate::python::export::protocol::Copy;
+use crate::export::{DLPackExport, export_owned};
+use crate::python::export::export_plan::CopyMode;
 use crate::python::export::request::{Keywords, request};
 use crate::python::export::to_capsule::{encapsulate, waiting};
 
@@ -62,14 +62,14 @@ fn export<E: DLPackExport + Send + 'static>(
     }
     let (request, stream) = request(&keywords)?;
     let plan = request.decide(|| Ok::<_, PyErr>(device), Cpu::serves)?;
-    if plan.copy == Copy::Always {
+    if plan.copy == CopyMode::Always {
         return Err(PyBufferError::new_err("the tensor is exported without a copy only"));
     }
     // No other code runs while the lock is taken.
     let taken = tensor.lock().unwrap_or_else(PoisonError::into_inner).take();
     let tensor = taken.ok_or_else(|| PyBufferError::new_err("the tensor was exported already"))?;
     // The host waits if the consumer passes no stream.
-    let managed = waiting(py, !device.is_host(), || into_managed(tensor, stream))?;
+    let managed = waiting(py, !device.is_host(), || export_owned(tensor, stream))?;
     let capsule = encapsulate(py, managed, plan.capsule)?;
     // SAFETY: `capsule` is a new reference, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, capsule) }.map(Bound::unbind)

@@ -1,4 +1,4 @@
-//! A Python object as the owner of an export: [`PyOwner`], [`own_or`].
+//! A Python object as the owner of an export: [`PyOwner`], [`export_owned_object`].
 
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -7,8 +7,8 @@ use pyo3::{Borrowed, PyAny, PyErr, ffi};
 
 use crate::describe::{Describe, Description};
 use crate::error::Error;
-use crate::exchange::{TableError, refuse};
-use crate::export::{DLPackExport, into_managed};
+use crate::exchange::{TableError, store_error};
+use crate::export::{DLPackExport, export_owned};
 use crate::managed::RawManaged;
 use crate::python::convert::try_attach;
 use crate::python::export::erased_ref::{ClassVTable, ErasedRef};
@@ -89,10 +89,10 @@ impl fmt::Debug for PyOwner {
 }
 
 /// Exports the tensor of an object with the Python object as the owner, if
-/// [`ClassVTable::share_or`] stored `NotShareable`.
+/// [`ClassVTable::export_shared_object`] stored `NotShareable`.
 #[cold]
 #[inline(never)]
-pub(in crate::python) fn own_or(
+pub(in crate::python) fn export_owned_object(
     class: &'static ClassVTable,
     object: Borrowed<'_, 'static, PyAny>,
     consumer: StreamArg<'_>,
@@ -102,6 +102,6 @@ pub(in crate::python) fn own_or(
         return None;
     }
     let object = (class.borrow)(object).map_err(TableError::Host);
-    let owned = object.and_then(|object| Ok(into_managed(PyOwner::new(object), consumer)?));
-    owned.map(RawManaged::from).map_err(|fault| refuse(refused, fault)).ok()
+    let owned = object.and_then(|object| Ok(export_owned(PyOwner::new(object), consumer)?));
+    owned.map(RawManaged::from).map_err(|fault| store_error(refused, fault)).ok()
 }

@@ -7,9 +7,9 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{Borrowed, intern};
 
-use crate::python::convert::{answer, copy, device, expected, integer, pair};
+use crate::python::convert::{copy, device, expected, integer, ok_unless_exit, pair};
 use crate::python::export::common_calls;
-use crate::python::export::protocol::{Refusal, Request};
+use crate::python::export::export_plan::{Refusal, Request};
 use crate::stream::StreamArg;
 use crate::version::Version;
 
@@ -124,7 +124,7 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
 #[cold]
 fn queue(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let py = value.py();
-    match answer(py, value.call_method0(intern!(py, "addressof_ref")))? {
+    match ok_unless_exit(py, value.call_method0(intern!(py, "addressof_ref")))? {
         Some(address) => integer(&address),
         None => Ok(None),
     }

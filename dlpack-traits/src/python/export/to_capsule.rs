@@ -12,12 +12,12 @@ use pyo3::prelude::*;
 use crate::backend::{Backends, copy_on_device_managed, copy_to_host_managed};
 use crate::device::Device;
 use crate::error::Error;
-use crate::export::{DLPackExport, copy_managed, into_managed};
+use crate::export::{DLPackExport, export_copy, export_owned};
 use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::capsule;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::erased_ref::{ErasedRef, share};
-use crate::python::export::protocol::{Capsule, Copy, Plan};
+use crate::python::export::export_plan::{Capsule, CopyMode, Plan};
 use crate::python::export::py_owner::PyOwner;
 use crate::python::interpreter::detach::detached;
 use crate::stream::StreamArg;
@@ -31,7 +31,7 @@ pub(in crate::python) fn export<B: Backends>(
     stream: StreamArg<'_>,
 ) -> PyResult<*mut PyObject> {
     let value = object.value();
-    if plan.copy == Copy::Always {
+    if plan.copy == CopyMode::Always {
         return copied::<B>(py, value, plan, stream);
     }
     if plan.capsule == Capsule::Legacy && value.is_frozen() {
@@ -45,7 +45,7 @@ pub(in crate::python) fn export<B: Backends>(
         Err(Error::ReadOnlyLegacy)
     } else if alone {
         // The storage cannot be shared, so the Python object becomes the owner.
-        return Ok(encapsulate(py, into_managed(PyOwner::new(object), stream)?, plan.capsule)?);
+        return Ok(encapsulate(py, export_owned(PyOwner::new(object), stream)?, plan.capsule)?);
     } else {
         shared.and_then(|tensor| encapsulate(py, tensor, plan.capsule))
     };
@@ -126,7 +126,7 @@ impl Plan {
         match error {
             // The legacy struct has no READ_ONLY flag; a copy does not need it.
             Error::ReadOnlyLegacy => match tensor.tensor()?.device() {
-                Device::CPU if self.copy != Copy::Never => Ok(()),
+                Device::CPU if self.copy != CopyMode::Never => Ok(()),
                 _ => Err(error),
             },
             error => Err(error),
@@ -146,7 +146,7 @@ impl Plan {
         }
         self.may_copy(device)?;
         if device.is_host() || !served {
-            return Ok(copy_managed(tensor, stream)?);
+            return Ok(export_copy(tensor, stream)?);
         }
         // The consumer is on the host, so its stream must be one of the host.
         stream.host()?;

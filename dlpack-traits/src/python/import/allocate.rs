@@ -28,7 +28,7 @@ use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{Exclusive, ImportPolicy, ImportedTensor};
 use crate::panic::catch_panic;
 use crate::python::adopt::adopt;
-use crate::python::convert::quietly;
+use crate::python::convert::ok_or_discard;
 use crate::python::table::calls::{self, OwnedTensor};
 use crate::python::table::lookup::peer_of;
 
@@ -255,7 +255,7 @@ fn call(
         if raised.is_none() && reported.is_empty() {
             return tensor;
         }
-        quietly(py, tensor);
+        ok_or_discard(py, tensor);
     }
     let error = reported.into_error();
     if let Some(raised) = raised {

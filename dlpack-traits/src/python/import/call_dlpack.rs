@@ -1,4 +1,4 @@
-//! Calls `__dlpack__` of an object and imports the result: [`produce`].
+//! Calls `__dlpack__` of an object and imports the result: [`call_and_import`].
 
 use alloc::string::ToString;
 use core::ptr;
@@ -11,9 +11,9 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use crate::device::Device;
 use crate::import::ImportedTensor;
-use crate::python::convert::{self, expected, quietly};
+use crate::python::convert::{self, discard, expected};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::retry::{RaisedError, Requested, is_called_again, is_mismatch};
+use crate::python::import::retry::{RaisedError, Requested, is_mismatch, should_retry};
 use crate::python::import::take_capsule::take;
 use crate::python::interpreter::symbols::{Symbols, VectorcallMethod};
 use crate::stream::StreamKind;
@@ -25,11 +25,11 @@ use crate::version::Version;
 ///
 /// What the object raises, and those of [`take`].
 #[inline(always)]
-pub(in crate::python) fn produce(
+pub(in crate::python) fn call_and_import(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
-    let capsule = climb(object, options)?;
+    let capsule = call_with_fallback(object, options)?;
     if !capsule.is_exact_instance_of::<PyCapsule>() {
         return Err(expected("`__dlpack__` must return a capsule", &capsule));
     }
@@ -38,7 +38,7 @@ pub(in crate::python) fn produce(
 
 /// Calls `__dlpack__` with `max_version` and the requested options, and, after a
 /// `TypeError`, without the keywords that older producers do not accept.
-fn climb<'py>(
+fn call_with_fallback<'py>(
     object: &Bound<'py, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -55,7 +55,7 @@ fn climb<'py>(
         Err(error) => error,
     };
     let py = object.py();
-    if !is_called_again(requested, error.is_instance_of::<PyTypeError>(py)) {
+    if !should_retry(requested, error.is_instance_of::<PyTypeError>(py)) {
         return Err(error);
     }
     // The second call still passes the stream, by which the producer synchronizes.
@@ -65,7 +65,7 @@ fn climb<'py>(
     }
     match object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords)) {
         Ok(capsule) => {
-            quietly::<()>(py, Err(error));
+            discard(py, error);
             Ok(capsule)
         }
         Err(last) => {
@@ -73,7 +73,7 @@ fn climb<'py>(
             let mismatch = is_mismatch(inside, || error.value(py).to_string());
             match RaisedError::of(mismatch, last.is_instance_of::<PyException>(py)) {
                 RaisedError::First => {
-                    quietly::<()>(py, Err(last));
+                    discard(py, last);
                     Err(error)
                 }
                 RaisedError::Second => {

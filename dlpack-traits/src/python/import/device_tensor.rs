@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::exchange::foreign_table::StreamFunction;
 use crate::ffi;
 use crate::python::capsule::pointer_named;
-use crate::python::convert::quietly;
+use crate::python::convert::{discard, ok_or_discard};
 use crate::python::import::call_dlpack::device_of;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
@@ -57,7 +57,7 @@ pub(in crate::python) fn import_on<B: Backend>(
             }
             Ok(_) => {}
             Err(error) if error.is_instance_of::<PyBufferError>(object.py()) => {
-                quietly::<()>(object.py(), Err(error));
+                discard(object.py(), error);
             }
             Err(error) => return Err(error),
         }
@@ -151,7 +151,7 @@ fn queue_of<B: Backend>(
     let queue = match object.getattr(intern!(py, "sycl_queue")) {
         Ok(queue) => queue,
         Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
-            return Ok(quietly(py, Err(error)));
+            return Ok(ok_or_discard(py, Err(error)));
         }
         Err(error) => return Err(error),
     };
@@ -160,7 +160,7 @@ fn queue_of<B: Backend>(
     let capsule = match queue.call_method0(intern!(py, "_get_capsule")) {
         Ok(capsule) => capsule,
         Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
-            return Ok(quietly(py, Err(error)));
+            return Ok(ok_or_discard(py, Err(error)));
         }
         Err(error) => return Err(error),
     };

@@ -8,8 +8,8 @@ use pyo3::types::PyCapsule;
 
 use crate::device::Device;
 use crate::import::ImportedTensor;
-use crate::python::convert::quietly;
-use crate::python::import::call_dlpack::{device_of, produce};
+use crate::python::convert::ok_or_discard;
+use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::explained;
 use crate::python::import::take_capsule;
@@ -91,7 +91,7 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
     if object.is_exact_instance_of::<PyCapsule>() {
         return out_of_capsule(object, options);
     }
-    let tensor = produce(object, options).map_err(|error| explained(object, error))?;
+    let tensor = call_and_import(object, options).map_err(|error| explained(object, error))?;
     if options.device.is_none() && tensor.device() == Device::CPU {
         return Ok(tensor);
     }
@@ -116,7 +116,7 @@ fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<
              it came from",
         ));
     }
-    let tensor = produce(object, options)?;
+    let tensor = call_and_import(object, options)?;
     check_device(object, tensor, options)
 }
 
@@ -135,9 +135,9 @@ fn without_table(
         Err(error) => (None, Some(error)),
         Ok(tensor) => (Some(tensor), None),
     };
-    match produce(object, options) {
+    match call_and_import(object, options) {
         Ok(tensor) => {
-            quietly(py, refused.map_or(Ok(()), Err));
+            ok_or_discard(py, refused.map_or(Ok(()), Err));
             drop(unusable);
             check_device(object, tensor, options)
         }

@@ -11,7 +11,7 @@ use pyo3::types::{
     PyBytes, PyComplex, PyFloat, PyInt, PyList, PyMemoryView, PyRange, PyTuple, PyType,
 };
 
-use crate::python::convert::{answer, quietly};
+use crate::python::convert::{discard, ok_or_discard, ok_unless_exit};
 use crate::python::table::lookup::export_of;
 
 /// The attributes by which types without DLPack expose their elements to NumPy.
@@ -29,7 +29,7 @@ pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> P
     match explanation(object, &error) {
         Ok(None) => error,
         Ok(Some(instead)) | Err(instead) => {
-            quietly::<()>(object.py(), Err(error));
+            discard(object.py(), error);
             instead
         }
     }
@@ -39,30 +39,30 @@ pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> P
 ///
 /// # Errors
 ///
-/// Those of [`answer`].
+/// Those of [`ok_unless_exit`].
 fn explanation(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<PyErr>> {
     let py = object.py();
     let class = object.get_type();
     let Some(method) = missing(object, error) else { return Ok(None) };
     // An object with `__dlpack__` but without `__dlpack_device__` is a tensor.
-    let has_dlpack = || answer(py, object.hasattr(intern!(py, "__dlpack__")));
+    let has_dlpack = || ok_unless_exit(py, object.hasattr(intern!(py, "__dlpack__")));
     if method == "__dlpack_device__" && has_dlpack()? != Some(false) {
         return Ok(None);
     }
     // An object whose type has an exchange table is a tensor; its own error gives the
     // reason.
-    if !matches!(answer(py, export_of(object))?, Some(None)) {
+    if !matches!(ok_unless_exit(py, export_of(object))?, Some(None)) {
         return Ok(None);
     }
-    let Some(name) = answer(py, class.fully_qualified_name())? else { return Ok(None) };
+    let Some(name) = ok_unless_exit(py, class.fully_qualified_name())? else { return Ok(None) };
     let name = name.to_string();
     let instead = instead(object, &class, &name)?;
     let explained = PyAttributeError::new_err(format!(
         "the object is of type `{name}`, which is not a tensor: it has no `{method}`; pass {instead}"
     ));
     let value = explained.value(py);
-    quietly(py, value.setattr(intern!(py, "name"), method));
-    quietly(py, value.setattr(intern!(py, "obj"), object));
+    ok_or_discard(py, value.setattr(intern!(py, "name"), method));
+    ok_or_discard(py, value.setattr(intern!(py, "obj"), object));
     Ok(Some(explained))
 }
 
@@ -79,13 +79,13 @@ fn missing(object: &Bound<'_, PyAny>, error: &PyErr) -> Option<&'static str> {
     }
     let value = error.value(py);
     let text = value.getattr(intern!(py, "args")).and_then(|args| args.extract::<(String,)>());
-    let (text,) = quietly(py, text)?;
+    let (text,) = ok_or_discard(py, text)?;
     let method = ["__dlpack__", "__dlpack_device__"]
         .into_iter()
         .find(|method| text.ends_with(&format!("has no attribute '{method}'")))?;
-    let of = quietly(py, value.getattr(intern!(py, "obj")))?;
+    let of = ok_or_discard(py, value.getattr(intern!(py, "obj")))?;
     let name = value.getattr(intern!(py, "name")).and_then(|name| name.extract::<String>());
-    let is_of_object = of.is(object) && quietly(py, name).as_deref() == Some(method);
+    let is_of_object = of.is(object) && ok_or_discard(py, name).as_deref() == Some(method);
     is_of_object.then_some(method)
 }
 
@@ -94,19 +94,19 @@ fn missing(object: &Bound<'_, PyAny>, error: &PyErr) -> Option<&'static str> {
 ///
 /// # Errors
 ///
-/// Those of [`answer`].
+/// Those of [`ok_unless_exit`].
 fn has(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
     let py = class.py();
     let usual = py.get_type::<PyType>();
     let found = usual.call_method1(intern!(py, "__getattribute__"), (class, name));
-    Ok(answer(py, found)?.is_some())
+    Ok(ok_unless_exit(py, found)?.is_some())
 }
 
 /// Returns an expression that converts the object to a tensor.
 ///
 /// # Errors
 ///
-/// Those of [`answer`].
+/// Those of [`ok_unless_exit`].
 fn instead(
     object: &Bound<'_, PyAny>,
     class: &Bound<'_, PyType>,
@@ -133,7 +133,7 @@ fn instead(
 ///
 /// # Errors
 ///
-/// Those of [`answer`].
+/// Those of [`ok_unless_exit`].
 fn offers_elements(
     object: &Bound<'_, PyAny>,
     class: &Bound<'_, PyType>,
@@ -144,7 +144,7 @@ fn offers_elements(
     if name.starts_with("numpy.") {
         let dtype = object.getattr(intern!(py, "dtype"));
         let char = dtype.and_then(|dtype| dtype.getattr(intern!(py, "char"))?.extract::<String>());
-        if answer(py, char)?.is_some_and(|char| NOT_EXPORTED.contains(&char)) {
+        if ok_unless_exit(py, char)?.is_some_and(|char| NOT_EXPORTED.contains(&char)) {
             return Ok(false);
         }
     }
@@ -153,5 +153,5 @@ fn offers_elements(
             return Ok(true);
         }
     }
-    Ok(answer(py, PyMemoryView::from(object))?.is_some())
+    Ok(ok_unless_exit(py, PyMemoryView::from(object))?.is_some())
 }

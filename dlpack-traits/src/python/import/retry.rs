@@ -26,7 +26,7 @@ impl Requested {
 /// keyword with messages of their own. `max_version` is left out, and `stream` is passed
 /// again. A caller that requested a device or `copy` gets the first error, because the
 /// second call would ignore the request.
-pub(crate) const fn is_called_again(requested: Requested, is_type_error: bool) -> bool {
+pub(crate) const fn should_retry(requested: Requested, is_type_error: bool) -> bool {
     is_type_error && requested.may_be_left_out()
 }
 
@@ -88,14 +88,14 @@ mod tests {
     #[test]
     fn every_type_error_is_followed_by_a_second_call() {
         let nothing = Requested::default();
-        assert!(is_called_again(nothing, true));
-        assert!(!is_called_again(nothing, false));
+        assert!(should_retry(nothing, true));
+        assert!(!should_retry(nothing, false));
     }
 
     #[test]
     fn device_and_copy_are_never_left_out() {
-        assert!(!is_called_again(Requested { device: true, copy: false }, true));
-        assert!(!is_called_again(Requested { device: false, copy: true }, true));
+        assert!(!should_retry(Requested { device: true, copy: false }, true));
+        assert!(!should_retry(Requested { device: false, copy: true }, true));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::exchange::foreign_table::StreamFunction;
 use crate::import::ImportedTensor;
-use crate::python::convert::quietly;
+use crate::python::convert::discard;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::table::calls;
@@ -119,7 +119,7 @@ pub unsafe fn with_view<R>(
                 return run(BorrowedTensor::new(&tensor), stream);
             }
             Err(error) if error.is_instance_of::<PyBufferError>(py) => {
-                quietly::<()>(py, Err(error));
+                discard(py, error);
             }
             Err(error) => return Err(error),
         }

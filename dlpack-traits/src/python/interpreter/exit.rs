@@ -13,7 +13,7 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
-use crate::python::convert::quietly;
+use crate::python::convert::ok_or_discard;
 use crate::python::interpreter::detach::detached;
 use crate::python::interpreter::first_interpreter::in_first_interpreter;
 use crate::python::interpreter::symbols::Symbols;
@@ -63,7 +63,7 @@ pub(in crate::python) fn watch(py: Python<'_>) {
     // would block.
     Symbols::get();
     if in_first_interpreter(py).is_ok() && !WATCHED.swap(true, Ordering::Relaxed) {
-        quietly(py, register(py));
+        ok_or_discard(py, register(py));
     }
 }
 

@@ -14,7 +14,7 @@ use crate::exchange::foreign_table::{ForeignTable, WrapFunction};
 use crate::export::DLPackExport;
 use crate::import::{ImportedStorage, ImportedTensor};
 use crate::python::argument::{PyDeviceTensor, PyTensor, PyTensorMut};
-use crate::python::convert::quietly;
+use crate::python::convert::discard;
 use crate::python::export::offer_once::offer_once;
 use crate::python::export::reexport::offer;
 use crate::python::table::calls;
@@ -156,7 +156,7 @@ fn by_numpy_after(
 ) -> PyResult<Bound<'_, PyAny>> {
     match from_dlpack_of_numpy(py).and_then(|numpy| offer_to(numpy, tensor)) {
         Ok(array) => {
-            quietly::<()>(py, Err(refusal));
+            discard(py, refusal);
             Ok(array)
         }
         Err(error) => {
@@ -185,7 +185,7 @@ fn from_dlpack_like<'py>(
         match like.call_method0(intern!(py, "__array_namespace__")) {
             Ok(namespace) => return namespace.getattr(intern!(py, "from_dlpack")).map(Some),
             Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
-                quietly::<()>(py, Err(error));
+                discard(py, error);
             }
             Err(error) => return Err(error),
         }

@@ -19,7 +19,7 @@ use crate::ffi::{
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::ManagedTensor;
 use crate::python::adopt::adopt;
-use crate::python::convert::quietly;
+use crate::python::convert::ok_or_discard;
 use crate::python::interpreter::pending_exception::is_pending;
 use crate::python::table::lookup::OfObject;
 
@@ -46,7 +46,7 @@ pub(in crate::python) fn export(
         Outcome::RaisedWithResult => {
             let error = PyErr::fetch(py);
             // SAFETY: as above.
-            quietly(py, unsafe { adopt(py, managed, ImportPolicy::new()) });
+            ok_or_discard(py, unsafe { adopt(py, managed, ImportPolicy::new()) });
             Err(error)
         }
         failure => Err(failed(py, failure, "managed_tensor_from_py_object_no_sync")),

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyType};
 
 use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction};
-use crate::python::convert::quietly;
+use crate::python::convert::ok_or_discard;
 use crate::python::interpreter::exit::watch;
 use crate::python::table::owner_class::{Found, Table, owner_of, table_in};
 use crate::python::table::type_cache::{Added, CachedType, TypeCache};
@@ -198,7 +198,7 @@ fn attribute<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     match class.getattr(name) {
         Err(error) if error.is_instance_of::<PyAttributeError>(class.py()) => {
-            Ok(quietly(class.py(), Err(error)))
+            Ok(ok_or_discard(class.py(), Err(error)))
         }
         found => found.map(Some),
     }

@@ -23,7 +23,7 @@ use pyo3::types::{PyTuple, PyType};
 use crate::exchange::CAPSULE;
 use crate::ffi::DLPackExchangeAPIHeader;
 use crate::python::capsule::pointer_named;
-use crate::python::convert::answer;
+use crate::python::convert::ok_unless_exit;
 
 /// The address of a table.
 pub(in crate::python) type Table = *mut DLPackExchangeAPIHeader;
@@ -150,7 +150,7 @@ impl<'py> Classes<'py> {
             }
             Ok(false)
         };
-        Ok(answer(py, read())?.unwrap_or(false))
+        Ok(ok_unless_exit(py, read())?.unwrap_or(false))
     }
 
     /// Whether C code copied the attributes of `original` to `class`: `class` is
@@ -177,7 +177,7 @@ impl<'py> Classes<'py> {
             }
             Ok(false)
         };
-        Ok(is_immutable(class) && answer(py, read())?.unwrap_or(false))
+        Ok(is_immutable(class) && ok_unless_exit(py, read())?.unwrap_or(false))
     }
 
     /// Searches for classes that have the table of `owner` and do not inherit from it.

@@ -12,13 +12,13 @@ use alloc::string::ToString;
 
 use crate::error::Error;
 use crate::exchange::{ObjectHost, TableError, Wrap};
-use crate::export::{into_managed, share_managed};
+use crate::export::{export_owned, export_shared};
 use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::convert::{self, attached, attached_object, panicked};
-use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow, share_or};
+use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow, export_shared_object};
 use crate::python::export::export_class::ExportClass;
-use crate::python::export::protocol::Capsule;
-use crate::python::export::py_owner::{PyOwner, own_or};
+use crate::python::export::export_plan::Capsule;
+use crate::python::export::py_owner::{PyOwner, export_owned_object};
 use crate::python::interpreter::pending_exception::preserve_exception;
 use crate::stream::StreamArg;
 
@@ -75,28 +75,28 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         let object = unsafe { attached_object(object.cast()) };
         let object = borrow::<T>(object).map_err(TableError::Host)?;
         let stream = StreamArg::work_stream();
-        match share_managed::<T>(&object, stream) {
+        match export_shared::<T>(&object, stream) {
             // The storage cannot be shared, so the Python object becomes the owner.
             Err(Error::NotShareable) => {
-                Ok(into_managed(PyOwner::new(ErasedRef::new(object)), stream)?)
+                Ok(export_owned(PyOwner::new(ErasedRef::new(object)), stream)?)
             }
             shared => Ok(shared?),
         }
     }
 
     #[inline(always)]
-    unsafe fn export_or(
+    unsafe fn export_or_store(
         object: *mut c_void,
         refused: &mut Option<TableError<PyErr>>,
     ) -> Option<RawManaged> {
         // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
         let object = unsafe { attached_object(object.cast()) };
         let stream = StreamArg::work_stream();
-        let shared = share_or::<T>(object, Capsule::Versioned, stream, refused);
+        let shared = export_shared_object::<T>(object, Capsule::Versioned, stream, refused);
         if shared.is_some() {
             return shared;
         }
-        own_or(ClassVTable::of::<T>(), object, stream, refused)
+        export_owned_object(ClassVTable::of::<T>(), object, stream, refused)
     }
 
     unsafe fn raise(fault: TableError<PyErr>) {

@@ -10,7 +10,7 @@ use pyo3::types::PyType;
 use crate::exchange::foreign_table::ForeignTable;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
-use crate::python::convert::quietly;
+use crate::python::convert::ok_or_discard;
 use crate::python::export::reexport::offer;
 use crate::python::table::calls;
 use crate::python::table::lookup::peer_of;
@@ -86,7 +86,7 @@ pub(in crate::python) fn from_dlpack_of_module<'py>(
     for candidate in candidates(&module) {
         // Only modules that are already imported: importing a guessed name would run its
         // code.
-        let Some(module) = quietly(py, modules.get_item(&candidate)) else { continue };
+        let Some(module) = ok_or_discard(py, modules.get_item(&candidate)) else { continue };
         let found = attribute(&module, "from_dlpack")?;
         if found.is_some() {
             return Ok(found);
@@ -98,7 +98,7 @@ pub(in crate::python) fn from_dlpack_of_module<'py>(
 fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     match object.getattr(name) {
         Err(error) if error.is_instance_of::<PyAttributeError>(object.py()) => {
-            Ok(quietly(object.py(), Err(error)))
+            Ok(ok_or_discard(object.py(), Err(error)))
         }
         found => found.map(Some),
     }

@@ -8,7 +8,7 @@ pub struct Volume {
 }
 
 impl Volume {
-    pub fn into_managed(self) -> *mut sys::DLManagedTensorVersioned {
+    pub fn export_owned(self) -> *mut sys::DLManagedTensorVersioned {
         let tensor = DLPackTensor::try_from(self.voxels).expect("a tensor");
         tensor.into_raw().as_ptr()
     }

@@ -24,7 +24,7 @@ pub(crate) struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) capsule: Capsule,
-    pub(crate) copy: Copy,
+    pub(crate) copy: CopyMode,
     /// Whether the consumer requests the tensor in host memory, wherever it is.
     pub(crate) onto_cpu: bool,
 }
@@ -53,7 +53,7 @@ impl Capsule {
 
 /// Whether the elements are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Copy {
+pub(crate) enum CopyMode {
     /// Never; a tensor that needs a copy is an error.
     Never,
     /// Only if the tensor cannot be shared.
@@ -112,9 +112,9 @@ impl Request {
     ) -> Result<Plan, E> {
         let capsule = Capsule::up_to(self.max_version);
         let mut copy = match self.copy {
-            Some(true) => Copy::Always,
-            Some(false) => Copy::Never,
-            None => Copy::IfNeeded,
+            Some(true) => CopyMode::Always,
+            Some(false) => CopyMode::Never,
+            None => CopyMode::IfNeeded,
         };
         if let Some(requested) = self.dl_device {
             let own = own()?;
@@ -122,10 +122,10 @@ impl Request {
                 if requested != Device::CPU || !(own.is_host() || reaches_host(own)) {
                     return Err(Refusal::Device { requested, own }.into());
                 }
-                if copy == Copy::Never {
+                if copy == CopyMode::Never {
                     return Err(Refusal::DeviceCopy { requested, own }.into());
                 }
-                copy = Copy::Always;
+                copy = CopyMode::Always;
             }
         }
         let onto_cpu = self.dl_device == Some(Device::CPU);
@@ -137,7 +137,7 @@ impl Plan {
     /// Returns the plan for a consumer that passes no keyword except a version.
     #[cfg(feature = "pyo3")]
     pub(crate) const fn of_common_call(capsule: Capsule) -> Self {
-        Self { capsule, copy: Copy::IfNeeded, onto_cpu: false }
+        Self { capsule, copy: CopyMode::IfNeeded, onto_cpu: false }
     }
 
     /// Checks that the processor may copy a tensor on the device `own`, which puts the
@@ -179,23 +179,23 @@ mod tests {
     #[test]
     fn copy_is_obeyed() {
         let copy = |copy| decide(Request { copy, ..Request::default() }, Device::CPU).unwrap().copy;
-        assert_eq!(copy(None), Copy::IfNeeded);
-        assert_eq!(copy(Some(true)), Copy::Always);
-        assert_eq!(copy(Some(false)), Copy::Never);
+        assert_eq!(copy(None), CopyMode::IfNeeded);
+        assert_eq!(copy(Some(true)), CopyMode::Always);
+        assert_eq!(copy(Some(false)), CopyMode::Never);
     }
 
     #[test]
     fn the_own_device_is_no_journey() {
         for own in [Device::CPU, Device::cuda(1), Device::CUDA_HOST] {
             let request = Request { dl_device: Some(own), copy: Some(false), ..Request::default() };
-            assert_eq!(decide(request, own).unwrap().copy, Copy::Never);
+            assert_eq!(decide(request, own).unwrap().copy, CopyMode::Never);
         }
     }
 
     #[test]
     fn host_memory_of_another_kind_is_copied_to_the_cpu() {
         let request = Request { dl_device: Some(Device::CPU), ..Request::default() };
-        assert_eq!(decide(request, Device::CUDA_HOST).unwrap().copy, Copy::Always);
+        assert_eq!(decide(request, Device::CUDA_HOST).unwrap().copy, CopyMode::Always);
         let request = Request { copy: Some(false), ..request };
         assert_eq!(
             decide(request, Device::CUDA_HOST),
@@ -233,7 +233,7 @@ mod tests {
         let cuda = Device::cuda(0);
         let to = |request: Request| request.decide(|| Ok(cuda), |device| device == cuda);
         let plan = to(request).unwrap();
-        assert_eq!((plan.copy, plan.may_copy(cuda)), (Copy::Always, Ok(())));
+        assert_eq!((plan.copy, plan.may_copy(cuda)), (CopyMode::Always, Ok(())));
         let refusal = Refusal::DeviceCopy { requested: Device::CPU, own: cuda };
         assert_eq!(to(Request { copy: Some(false), ..request }), Err(refusal));
     }
