@@ -5,4 +5,5 @@
 pub mod by_hand;
 pub mod dlpark;
 pub mod dlpk;
+pub mod kornia;
 pub mod pyo3_dlpack;
