@@ -87,7 +87,7 @@ class Jax:
 
 class TvmFfi:
     # Types without a name in `dtype`: reading the attribute raises ValueError.
-    NAMELESS = ("complex32", "complex64", "complex128")
+    NAMELESS = ("complex32", "bcomplex32", "complex64", "complex128")
 
     def __init__(self):
         self.module = require("tvm_ffi")

@@ -564,7 +564,9 @@ def test_matplotlib():
 
 @needs_buffers
 def test_pillow():
-    image = require("PIL.Image")
+    require("PIL")
+    from PIL import Image as image
+
     pixels = FrozenArray(bytes(range(12)), "uint8", [2, 2, 3])
     picture = image.fromarray(pixels)
     assert (picture.mode, picture.size) == ("RGB", (2, 2))
