@@ -57,8 +57,8 @@ use proc_macro::TokenStream;
 /// | on a field | what the field holds | type |
 /// |---|---|---|
 /// | `#[dlpack(data)]` | the elements; required | any `Storage`: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[[T; R]; C]`, `&[T]`, `SharedBuffer<T>`, ... |
-/// | `#[dlpack(slice = f32)]` | beside `data`, or in its place: the elements are a slice of that type, which the field lends; READ_ONLY | any type that is `AsRef<[f32]>` or `Deref<Target = [f32]>`, another crate's too; with `with = path`, any type |
-/// | `#[dlpack(shared)]` | beside `slice`: a clone owns the same memory, so that `to_dlpack` can export it; each export checks the address | a type that is `Clone` |
+/// | `#[dlpack(slice = f32)]` | with `data` or instead of it: the elements are the slice of that type that the field returns; READ_ONLY | any type that is `AsRef<[f32]>` or `Deref<Target = [f32]>`, another crate's too; with `with = path`, any type |
+/// | `#[dlpack(shared)]` | with `slice`: a clone owns the same memory, so that `to_dlpack` can export it; each export checks the address | a type that is `Clone` |
 /// | `#[dlpack(shape)]` | the size of each dimension; required, here or on the struct | a list of integers: `[usize; 3]`, `Vec<i64>`, ... |
 /// | `#[dlpack(strides)]`, `#[dlpack(strides(elements))]` | the stride of each dimension, in elements; without strides the tensor is contiguous, or has the strides of an `ImportedStorage` | a list of integers |
 /// | `#[dlpack(strides(bytes))]` | the stride of each dimension, in bytes | a list of integers |

@@ -124,8 +124,8 @@ impl<O: Clone + Send + 'static> SharedByClone for O {
 }
 
 /// [`DLPackExport::share`](super::DLPackExport::share) for an owner with the attribute
-/// `shared`. That the clone lends the same memory is checked by the export, as it is for every
-/// `share`: the elements of the tensor must be inside of what the new owner lends.
+/// `shared`. The export checks, as for every `share`, that the elements of the tensor are inside
+/// of the slice that the clone returns.
 #[inline]
 pub fn share_slice<O, T, F>(owner: &O, slice: F) -> Option<SharedOwner>
 where

@@ -93,7 +93,7 @@ fn order<B: Backend>(
             // SAFETY: 1. `consumer` names a stream of the tensor's device that is alive
             // until `consumer` is dropped (1 of `StreamArg::from_handle`; a device
             // that it names was compared above), or the rules put
-            // a default stream in its place (2 of `Backend`). Where streams do not last,
+            // a default stream instead (2 of `Backend`). Where streams do not last,
             // the stream is kept only if it is such a default stream, or if the consumer
             // promised that it lasts (1 of `StreamArg::lasting`).
             let stream = unsafe { B::borrow_stream(device, theirs) }?;

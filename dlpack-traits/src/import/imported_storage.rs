@@ -33,7 +33,7 @@ use crate::version::Version;
 /// Access to the memory does not change: other owners may write it, and a consumer may too,
 /// unless the producer set READ_ONLY, in which case the new export sets READ_ONLY.
 /// IS_COPIED is not exported again, because the memory now has several owners. Flags that
-/// the standard does not define are not exported again, because only their producer knows
+/// the standard does not define are not exported again, because only their producer defines
 /// what they mean. Cloning makes another owner of the same memory; the last owner calls the
 /// deleter.
 ///

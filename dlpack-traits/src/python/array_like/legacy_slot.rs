@@ -46,8 +46,8 @@ pub(super) fn install(class: &Bound<'_, PyType>, function: BufferFunction) -> Py
     Ok(())
 }
 
-/// Whether the interpreter is CPython 3.10 or 3.11, by what it returns itself: Python code can
-/// replace the attributes of `sys`.
+/// Whether the interpreter is CPython 3.10 or 3.11, by `Py_GetVersion`: Python code can replace
+/// the attributes of `sys`.
 #[allow(deprecated, reason = "the new name of `version` is not in PyO3 0.27")]
 fn is_known(py: Python<'_>) -> bool {
     let version = py.version_info();
