@@ -88,7 +88,13 @@ def test_the_deleter_while_another_thread_holds_the_gil(cls):
         else:
             assert background.wait(10, holding_gil=True)
 
-    check_leaks(body, rounds=5)
+    # Otherwise the interpreter may pass the GIL on between two statements.
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    try:
+        check_leaks(body, rounds=5)
+    finally:
+        sys.setswitchinterval(switch)
 
 
 @pytest.mark.parametrize("cls", CLASSES)
