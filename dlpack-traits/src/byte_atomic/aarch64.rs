@@ -6,6 +6,8 @@ pub(crate) use copy as copy_from_shared;
 pub(crate) use copy as copy_to_shared;
 pub(crate) use copy as copy_ahead_from_shared;
 
+pub(crate) use super::load_one_by_one as load_four;
+
 /// The most bytes that [`load`] and [`store`] copy.
 pub(super) const WIDEST: usize = 8;
 

@@ -117,6 +117,41 @@ pub(crate) unsafe fn load<T: Copy>(from: *const u8) -> MaybeUninit<T> {
     value
 }
 
+/// Reads four runs of `RUN` bytes at equal distances from shared memory, and writes them one
+/// after the other.
+///
+/// # Safety
+///
+/// 1. and 2. are those of [`copy_from_shared`], for `RUN` bytes at each of the addresses
+///    `from`, `from + step`, `from + 2 * step` and `from + 3 * step`.
+/// 3. `to` is the first of `4 * RUN` bytes that may be written, and that no one else accesses
+///    during the call.
+pub(crate) use routine::load_four;
+
+/// [`load_four`] with a store for each run.
+///
+/// This is not a loop: the compiler does not unroll a loop around assembly, and a loop of one
+/// run takes 1 or 2 cycles per run, depending on the address of its code.
+///
+/// # Safety
+///
+/// 1. to 3. of [`load_four`].
+#[inline(always)]
+pub(crate) unsafe fn load_one_by_one<const RUN: usize>(from: *const u8, step: isize, to: *mut u8) {
+    let read = |index: u8| {
+        let from = from.wrapping_offset(step.wrapping_mul(isize::from(index)));
+        let to = to.wrapping_add(RUN.wrapping_mul(usize::from(index)));
+        // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for one of the four runs.
+        let run = unsafe { load::<[u8; RUN]>(from) };
+        // SAFETY: by 3 `RUN` bytes may be written there. Bytes need no alignment.
+        unsafe { to.cast::<MaybeUninit<[u8; RUN]>>().write(run) };
+    };
+    read(0);
+    read(1);
+    read(2);
+    read(3);
+}
+
 /// Writes a value to shared memory: [`copy_to_shared`] of `size_of::<T>()` bytes, by
 /// inline instructions if the value fits in registers.
 ///

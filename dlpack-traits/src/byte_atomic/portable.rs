@@ -10,6 +10,9 @@ pub(crate) use {
     copy_from_shared as copy_ahead_from_shared, copy_from_shared as load, copy_to_shared as store,
 };
 
+#[allow(unused_imports, reason = "tests take this file for its copies alone")]
+pub(crate) use super::load_one_by_one as load_four;
+
 /// The most bytes that [`load`] and [`store`] copy, as on x86-64.
 #[allow(dead_code, reason = "tests take this file for its copies alone")]
 pub(super) const WIDEST: usize = 16;

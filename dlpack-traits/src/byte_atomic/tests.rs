@@ -8,6 +8,8 @@ use alloc::vec::Vec;
 use bytemuck::Pod;
 
 use super::*;
+// `in_rust` exports it again.
+pub(crate) use super::load_one_by_one;
 
 /// The portable routine, which is tested on all architectures.
 #[path = "portable.rs"]
@@ -313,4 +315,35 @@ mod guarded {
         check::<31>(&page);
         check::<40>(&page);
     }
+}
+
+/// Runs of every length that a row is read by, at distances in both directions, overlapping
+/// and apart.
+#[test]
+fn four_runs_are_collected() {
+    fn check<const RUN: usize>() {
+        for step in [-40_isize, -17, -1, 0, 1, 2, 3, 16, 23, 40] {
+            for skew in 0..if cfg!(miri) { 2 } else { 9 } {
+                let mut memory = pattern(320, 0);
+                let start = 150 + skew;
+                let first = memory[start..].as_mut_ptr();
+                let mut to = pattern(4 * RUN + 8, 0x80);
+                let mut expected = to.clone();
+                let mut at = start;
+                for part in expected[3..3 + 4 * RUN].chunks_mut(RUN) {
+                    part.copy_from_slice(&memory[at..at + RUN]);
+                    at = at.wrapping_add_signed(step);
+                }
+                // SAFETY: 1 and 2. The vector contains all four runs, and nothing else accesses
+                // it. 3. `to` has room for them from its third byte on.
+                unsafe { load_four::<RUN>(first, step, to[3..].as_mut_ptr()) };
+                assert_eq!(to, expected, "{RUN} {step} {skew}");
+            }
+        }
+    }
+    check::<1>();
+    check::<2>();
+    check::<4>();
+    check::<8>();
+    check::<16>();
 }

@@ -217,6 +217,67 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
+/// Reads four runs at equal distances by one instruction each, and writes those of 4 and of 8
+/// bytes 16 bytes at a time, because a processor stores fewer values per cycle than it loads.
+///
+/// Measured on a Zen processor, every second column of 10,000 elements: `f32` 1.8 µs, with a
+/// store for each run 3.0; `f64` 2.4 µs and 3.4.
+///
+/// # Safety
+///
+/// 1. to 3. of [`super::load_four`].
+#[inline(always)]
+pub(crate) unsafe fn load_four<const RUN: usize>(from: *const u8, step: isize, to: *mut u8) {
+    if RUN == 4 {
+        let four: __m128i;
+        // SAFETY: the block reads 4 bytes at each of four addresses, which are valid by 1, and
+        // accesses no other memory. Its effect on memory is that of `portable`.
+        unsafe {
+            asm!(
+                "movd {a}, dword ptr [{from}]",
+                "movd {b}, dword ptr [{from} + {step}]",
+                "lea {from}, [{from} + 2 * {step}]",
+                "movd {c}, dword ptr [{from}]",
+                "movd {d}, dword ptr [{from} + {step}]",
+                "punpckldq {a}, {b}",
+                "punpckldq {c}, {d}",
+                "punpcklqdq {a}, {c}",
+                from = inout(reg) from => _,
+                step = in(reg) step,
+                a = out(xmm_reg) four,
+                b = out(xmm_reg) _,
+                c = out(xmm_reg) _,
+                d = out(xmm_reg) _,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        // SAFETY: by 3 16 bytes may be written. The write does not require an alignment.
+        unsafe { to.cast::<__m128i>().write_unaligned(four) };
+    } else if RUN == 8 {
+        let (low, high): (__m128i, __m128i);
+        // SAFETY: as above, for 8 bytes at each address.
+        unsafe {
+            asm!(
+                "movq {low}, qword ptr [{from}]",
+                "movhps {low}, qword ptr [{from} + {step}]",
+                "lea {from}, [{from} + 2 * {step}]",
+                "movq {high}, qword ptr [{from}]",
+                "movhps {high}, qword ptr [{from} + {step}]",
+                from = inout(reg) from => _,
+                step = in(reg) step,
+                low = out(xmm_reg) low,
+                high = out(xmm_reg) high,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        // SAFETY: by 3 32 bytes may be written. The write does not require an alignment.
+        unsafe { to.cast::<[__m128i; 2]>().write_unaligned([low, high]) };
+    } else {
+        // SAFETY: guaranteed by our caller's 1 to 3.
+        unsafe { super::load_one_by_one::<RUN>(from, step, to) };
+    }
+}
+
 /// Writes 1, 2, 4, 8 or 16 bytes by one instruction.
 ///
 /// # Safety

@@ -115,27 +115,26 @@ impl<'a> Source<'a> {
     fn read_each<const RUN: usize>(&self, row: Row, to: &mut [u8]) {
         let Some(to) = row.part(RUN, to) else { return };
         let Some(mut from) = self.span.runs(row, RUN) else { return };
-        let mut read = |part: &mut [u8]| {
+        let mut rest = to;
+        // After the last run the address is not used.
+        if self.access.is_read_atomically() {
+            let mut fours = rest.chunks_exact_mut(const { RUN * 4 });
+            for four in &mut fours {
+                // SAFETY: 1 and 2. The four runs lie in the span, by `runs`, and are lent with
+                // an access by which all others are byte-wise atomic. 3. `four` is borrowed
+                // uniquely.
+                unsafe { byte_atomic::load_four::<RUN>(from, row.step, four.as_mut_ptr()) };
+                from = from.wrapping_offset(row.step.wrapping_mul(4));
+            }
+            rest = fours.into_remainder();
+        }
+        for part in rest.chunks_exact_mut(RUN) {
             // SAFETY: 1. The run lies in the span, by `runs`.
             let run = unsafe { self.access.load::<[u8; RUN]>(from) };
             // SAFETY: lent bytes are initialised.
             part.copy_from_slice(&unsafe { run.assume_init() });
-            // After the last run this address is not used.
             from = from.wrapping_offset(row.step);
-        };
-        // The compiler does not unroll a loop around assembly. A loop of one run takes 1 or 2
-        // cycles per run, depending on the address of its code.
-        let mut fours = to.chunks_exact_mut(const { RUN * 4 });
-        for four in &mut fours {
-            let (first, second) = four.split_at_mut(const { RUN * 2 });
-            let (a, b) = first.split_at_mut(RUN);
-            let (c, d) = second.split_at_mut(RUN);
-            read(a);
-            read(b);
-            read(c);
-            read(d);
         }
-        fours.into_remainder().chunks_exact_mut(RUN).for_each(read);
     }
 
     /// Reads a row of runs of any number of bytes. A row that does not lie in the span is
