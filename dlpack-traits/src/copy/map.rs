@@ -44,23 +44,34 @@ impl Target<'_> {
     pub(crate) fn map_in_place<T: AnyBits>(&self, count: usize, mut f: impl FnMut(T) -> T) {
         let Some(mut rest) = self.first_bytes(count.saturating_mul(size_of::<T>())) else { return };
         if const { Register::capacity::<T>() > 0 } {
-            let mut map_register = |bytes: Lanes<u8, 16>| {
-                let mut register = Register(bytes.0);
-                for element in register.elements() {
-                    *element = f(*element);
-                }
-                Lanes(register.0)
-            };
             // A loop of one register takes 2 cycles for each, and one of four 1.2.
             while rest.byte_len() >= 64 {
-                rest.replace_first(&mut map_register);
-                rest.replace_first(&mut map_register);
-                rest.replace_first(&mut map_register);
-                rest.replace_first(&mut map_register);
+                rest.map_register(&mut f);
+                rest.map_register(&mut f);
+                rest.map_register(&mut f);
+                rest.map_register(&mut f);
             }
-            while rest.replace_first(&mut map_register) {}
+            while rest.map_register(&mut f) {}
         }
-        while rest.replace_first(&mut f) {}
+        while let Some(value) = rest.first() {
+            rest.replace_first(f(value));
+        }
+    }
+
+    /// Replaces the elements of the first register, and removes its bytes from the span.
+    /// Returns whether there was a register.
+    ///
+    /// It takes no closure of this module: the compiler called one, and a clamp of 10,000
+    /// `f32` took 4.6 µs in place of 1.3.
+    #[inline(always)]
+    fn map_register<T: AnyBits>(&mut self, f: &mut impl FnMut(T) -> T) -> bool {
+        let Some(Lanes(bytes)) = self.first::<Lanes<u8, 16>>() else { return false };
+        let mut register = Register(bytes);
+        for element in register.elements() {
+            *element = f(*element);
+        }
+        self.replace_first(Lanes(register.0));
+        true
     }
 }
 

@@ -189,24 +189,29 @@ impl Target<'_> {
         self.span.len
     }
 
-    /// Replaces the first value by a function of it, and removes its bytes from this span.
-    /// Returns whether there was a value, of at least one byte.
+    /// Reads the first value; `None` if the span is shorter, or if the value has no bytes.
     #[inline(always)]
-    pub(super) fn replace_first<T: AnyBits>(&mut self, f: impl FnOnce(T) -> T) -> bool {
+    pub(super) fn first<T: AnyBits>(&self) -> Option<T> {
         let () = BitsAreValid::<T>::OK;
-        let ByteSpan { start, len, before } = self.span;
-        if len < size_of::<T>() || size_of::<T>() == 0 {
-            return false;
+        if self.span.len < size_of::<T>() || size_of::<T>() == 0 {
+            return None;
         }
         // SAFETY: 1 and 2: by the invariant, as the span contains the value.
-        let value = unsafe { byte_atomic::load::<T>(start) };
+        let value = unsafe { byte_atomic::load::<T>(self.span.start) };
         // SAFETY: `load` initialised all bytes, and by 4 of `Element` any are valid.
-        let value = f(unsafe { value.assume_init() });
-        // SAFETY: 1. By 1 of `Element`. 2. and 3. By the invariant.
+        Some(unsafe { value.assume_init() })
+    }
+
+    /// Writes the first value, and removes its bytes from the span. A span that is shorter
+    /// does not change.
+    #[inline(always)]
+    pub(super) fn replace_first<T: AnyBits>(&mut self, value: T) {
+        let ByteSpan { start, len, before } = self.span;
+        let Some(len) = len.checked_sub(size_of::<T>()) else { return };
+        // SAFETY: 1. By 1 of `Element`. 2. and 3. By the invariant, as the span contains the
+        // value.
         unsafe { byte_atomic::store(start, value) };
-        let rest = start.wrapping_add(size_of::<T>());
-        self.span = ByteSpan { start: rest, len: len.wrapping_sub(size_of::<T>()), before };
-        true
+        self.span = ByteSpan { start: start.wrapping_add(size_of::<T>()), len, before };
     }
 
     /// Writes a row of runs of `RUN` bytes, which fit in registers. A row that does not lie
