@@ -110,11 +110,18 @@ pub(super) unsafe fn borrow<V: Vendor>(
     Ok(GpuStream::new(device, ordinal, handle))
 }
 
-// SAFETY: 1. to 3. The runtimes document this for their streams and events. 4. `record` and
-// `wait` only make calls that a capture records. 5. The runtimes document it. 6. Each call
-// makes the GPU current first. 7. A clone has the same handle. 8. The runtime is queried.
-// 9. to 11. The defaults compare handles; `borrow` rejects streams of other contexts;
-// streams execute in order.
+// SAFETY: by the documentation of both runtimes:
+// 1 (order): a stream executes its work in order.
+// 2 and 3 (`record`, `wait`): an event is reached after the work before it, and work after a
+// wait begins after the event.
+// 4 (only enqueue): both make only calls that a capture records.
+// 5 (`synchronize`): the call returns after all work of the stream.
+// 6 (any thread): each call makes the GPU current first.
+// 7 (clone): it has the same handle.
+// 8 (`is_captured`): the runtime is queried.
+// 9 (`is_same`): the default, with which handles are compared.
+// 10 (`can_follow`): `borrow` rejects streams of other contexts.
+// 11 (`fence`): a stream has an order already.
 unsafe impl<V: Vendor> Stream for GpuStream<V> {
     type Event = GpuEvent<V>;
 

@@ -70,13 +70,19 @@ impl fmt::Debug for OneApiQueue {
     }
 }
 
-// SAFETY: 1. SYCL documents it for in-order queues; on others this crate enqueues between
-// barriers, and a fence is a barrier. 2. and 3. A barrier of SYCL is reached after all work
-// before it, and after the events; later work waits for it. 4. It only enqueues. 5. SYCL
-// documents it. 6. Any thread may use objects of SYCL. 7. A clone is a reference to the
-// same queue. 8. This crate enqueues nothing on a queue that records a graph. 9. SYCL
-// compares queues. 10. Events of one device's default context can be waited for. 11. A
-// barrier does.
+// SAFETY: by the SYCL specification:
+// 1 (order): an in-order queue has it; on others this crate enqueues between barriers.
+// 2 and 3 (`record`, `wait`): a barrier is reached after all work before it, and after its
+// events; later work waits for it.
+// 4 (only enqueue): a barrier does not wait.
+// 5 (`synchronize`): the wait for a queue returns after all its work.
+// 6 (any thread): objects of SYCL may be used by any thread; there is no current context.
+// 7 (clone): it is a reference to the same queue.
+// 8 (graphs): this crate enqueues nothing on a queue that records a graph.
+// 9 (`is_same`): SYCL compares the queues.
+// 10 (`can_follow`): queues of one device share its default context, whose events all of them
+// can wait for.
+// 11 (`fence`): it is a barrier.
 unsafe impl Stream for OneApiQueue {
     type Event = OneApiEvent;
 

@@ -110,12 +110,19 @@ impl fmt::Debug for OpenClQueue {
     }
 }
 
-// SAFETY: 1. OpenCL documents it for in-order queues; on others this crate enqueues between
-// barriers, and a fence is a barrier. 2. and 3. OpenCL documents it for markers and
-// barriers; `record` flushes the queue, which other queues that wait for its events need.
-// 4. They only enqueue. 5. and 6. OpenCL documents it. 7. A clone is a reference to the
-// same queue. 8. There are no graphs. 9. and 10. A handle is kept alive, and queues of one
-// context can wait for each other. 11. A barrier without a list waits for all work.
+// SAFETY: by the OpenCL specification:
+// 1 (order): an in-order queue has it; on others this crate enqueues between barriers.
+// 2 and 3 (`record`, `wait`): a marker without a list is reached after all work so far, and a
+// barrier with an event delays all later work. `record` flushes the queue, without which
+// another queue could wait for ever.
+// 4 (only enqueue): markers, barriers and a flush do not wait.
+// 5 (`synchronize`): `clFinish` returns after all work.
+// 6 (any thread): all functions but `clSetKernelArg` are thread-safe; there is no current device.
+// 7 (clone): it is a reference to the same queue.
+// 8 (graphs): there are none.
+// 9 (`is_same`): the default, with which handles are compared, of queues that are kept alive.
+// 10 (`can_follow`): only queues of one context can, and their events are valid in all of it.
+// 11 (`fence`): it is a barrier without a list, which waits for all work so far.
 unsafe impl Stream for OpenClQueue {
     type Event = OpenClEvent;
 

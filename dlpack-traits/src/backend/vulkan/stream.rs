@@ -53,14 +53,21 @@ impl fmt::Debug for VulkanStream {
     }
 }
 
-// SAFETY: by the Vulkan specification on submission order and semaphores: 1. Work that uses
-// memory of tensors is between barriers (5 of `adopt`, `work::commands`). 2. A signal comes
-// after all earlier submissions, and makes their writes available. 3. A wait at all stages
-// comes before all later ones, and makes the writes visible. 4. A submission enqueues, and
-// there are no graphs. 5. The host waits for a signal, or, if it could not be enqueued, for
-// the queue. 6. Vulkan has no current context; queues are used under their lock. 7. A clone
-// names the same queue. 8. There are no graphs. 9. to 11. A handle is that of a queue that
-// is kept; `wait` rejects other devices; submissions have an order.
+// SAFETY: by the Vulkan specification on submission order and semaphores:
+// 1 (order): work that uses memory of tensors is between barriers (5 of `adopt`,
+// `work::commands`).
+// 2 (`record`): a signal comes after all earlier submissions, whose writes it makes available.
+// 3 (`wait`): a wait at all stages comes before all later work, to which it makes the writes
+// visible.
+// 4 (only enqueue): a submission does not wait.
+// 5 (`synchronize`): the host waits for a signal, or, if that could not be enqueued, for the
+// queue.
+// 6 (any thread): there is no current context, and a queue is used under its lock.
+// 7 (clone): it names the same queue.
+// 8 (graphs): there are none.
+// 9 (`is_same`): the default, with which handles are compared, of queues that are kept alive.
+// 10 (`can_follow`): events of the same device can be waited for; `wait` rejects others.
+// 11 (`fence`): submissions to a queue have an order already.
 unsafe impl Stream for VulkanStream {
     type Event = VulkanEvent;
 

@@ -157,11 +157,18 @@ impl WebGpuStream {
     }
 }
 
-// SAFETY: 1. WebGPU documents it for its queues. 2. and 3. There is one stream, which
-// executes in order; events of another device are rejected. 4. Nothing is enqueued. 5. The
-// poll returns when all work is done that was submitted before it. 6. WebGPU has no current
-// context. 7. A clone names the same queue. 8. There are no graphs. 9. to 11. The handle is
-// that of a queue, which is kept; `wait` rejects other devices; a queue has an order.
+// SAFETY: by the WebGPU specification of queues:
+// 1 (order): a queue executes its submissions in their order.
+// 2 and 3 (`record`, `wait`): a device has one queue, so an event is reached by order; events
+// of another device are rejected.
+// 4 (only enqueue): neither calls the library.
+// 5 (`synchronize`): the poll returns when all work is done that was submitted before it.
+// 6 (any thread): there is no current context.
+// 7 (clone): it names the same queue.
+// 8 (graphs): there are none.
+// 9 (`is_same`): the default, with which handles are compared, of a queue that is kept alive.
+// 10 (`can_follow`): events of the same device can be waited for; `wait` rejects others.
+// 11 (`fence`): submissions have an order already.
 unsafe impl Stream for WebGpuStream {
     type Event = WebGpuEvent;
 
