@@ -121,7 +121,7 @@ const FULL: &[(&str, Body)] = &[
     ("no python, address sanitizer", no_python::sanitized),
     ("wasm32 in node", wasm::step),
     ("miri, stacked borrows", miri::stacked_borrows_once),
-    ("miri, tree borrows", miri::tree_borrows_once),
+    ("miri, tree borrows", miri::tree_borrows_part_once),
     ("miri, 32-bit and big-endian", miri::other_targets_once),
     ("cargo-deny", checks::cargo_deny),
 ];

@@ -86,6 +86,10 @@ const MANY_SEEDS: u32 = 64;
 
 /// The newer aliasing model (Tree Borrows).
 const TREE: &str = "-Zmiri-tree-borrows";
+/// `cargo xtask test --full` runs one of so many parts of the test programs under the newer model.
+/// The hash of the sources chooses it, so that another change may run another part. `cargo xtask
+/// sanitize` runs all.
+const PARTS: u64 = 3;
 /// All tests except doc tests, each of which would start an interpreter of its own.
 const ALL_TESTS: &[&str] = &["--lib", "--tests"];
 
@@ -113,7 +117,7 @@ pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    Ok(all_tests(context, stage, STRICT)?)
+    Ok(run_programs(stage, &|tests| miri(context, STRICT, tests), ALL_TESTS, None)?)
 }
 
 /// [`stacked_borrows`], unless it passed before on this machine with the same sources.
@@ -121,9 +125,11 @@ pub(crate) fn stacked_borrows_once(context: &Context, stage: &mut Stage) -> Endi
     once(context, stage, STRICT, stacked_borrows)
 }
 
-/// [`tree_borrows`], unless it passed before on this machine with the same sources.
-pub(crate) fn tree_borrows_once(context: &Context, stage: &mut Stage) -> Ending {
-    once(context, stage, &format!("{STRICT} {TREE} {SEEDS} {CONCURRENT:?}"), tree_borrows)
+/// [`tree_borrows`] for a part of the programs, unless it passed before on this machine with the
+/// same sources.
+pub(crate) fn tree_borrows_part_once(context: &Context, stage: &mut Stage) -> Ending {
+    let flags = format!("{STRICT} {TREE} {SEEDS} {CONCURRENT:?} {PARTS}");
+    once(context, stage, &flags, tree_borrows_part)
 }
 
 /// [`other_targets`], unless it passed before on this machine with the same sources.
@@ -166,6 +172,7 @@ fn on_other_targets(context: &Context, stage: &mut Stage, programs: &[&str]) -> 
                 command
             },
             &tests,
+            None,
         )?;
         stage.note(&format!("{target}: passed"));
     }
@@ -174,25 +181,35 @@ fn on_other_targets(context: &Context, stage: &mut Stage, programs: &[&str]) -> 
 
 /// The newer model, on all tests, and on some with several seeds.
 pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
+    under_tree_borrows(context, stage, None)
+}
+
+/// The newer model, on one of [`PARTS`] of the programs, and on some tests with several seeds.
+fn tree_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
+    let part = passed_before::sources(context.checkout.root())?.checked_rem(PARTS);
+    under_tree_borrows(context, stage, part)
+}
+
+fn under_tree_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
     let flags = format!("{STRICT} {TREE}");
-    all_tests(context, stage, &flags)?;
+    if let Some(part) = part {
+        stage.note(&format!("part {part} of 0 to {}: `cargo xtask sanitize` runs all", PARTS - 1));
+    }
+    run_programs(stage, &|tests| miri(context, &flags, tests), ALL_TESTS, part)?;
     Ok(stage.run(&mut with_seeds(context, &flags, SEEDS))?)
 }
 
-/// Builds all tests, and runs a test program on each processor: Miri interprets a program on
-/// one, whatever threads the program starts.
-fn all_tests(context: &Context, stage: &mut Stage, flags: &str) -> Outcome {
-    run_programs(stage, &|tests| miri(context, flags, tests), ALL_TESTS)
-}
-
-/// The same for the programs that cargo builds for `tests`, with the command of each.
+/// Builds the test programs for `tests`, and runs one on each processor: Miri interprets a
+/// program on one, whatever threads the program starts. With a `part`, every [`PARTS`]th
+/// program is run.
 fn run_programs(
     stage: &mut Stage,
     command: &dyn Fn(&[&str]) -> Command,
     tests: &[&str],
+    part: Option<u64>,
 ) -> Outcome {
     let before = stage.log_length()?;
     stage.run(command(tests).arg("--no-run"))?;
@@ -200,7 +217,9 @@ fn run_programs(
     if programs.is_empty() {
         return Err("cargo built no test.".to_owned());
     }
-    let jobs = programs.into_iter().map(|name| {
+    let jobs = (0..PARTS).cycle().zip(programs);
+    let jobs = jobs.filter(|(index, _)| part.is_none_or(|part| part == *index));
+    let jobs = jobs.map(|(_, name)| {
         let tests = if name == LIBRARIES { name.clone() } else { format!("--test={name}") };
         Job { command: command(&[&tests]), name }
     });

@@ -52,7 +52,7 @@ pub(crate) fn unless(
 }
 
 /// A hash of the names and the contents of the sources.
-fn sources(root: &Path) -> Outcome<u64> {
+pub(crate) fn sources(root: &Path) -> Outcome<u64> {
     let listing = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
         .current_dir(root)
