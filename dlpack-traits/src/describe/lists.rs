@@ -7,7 +7,7 @@ use core::mem::MaybeUninit;
 use core::slice;
 
 use super::slot::{INLINE, Slot, SlotMut};
-use super::walk::{Reach, contiguous};
+use super::walk::{ElementRange, contiguous};
 use crate::dims::Dim;
 use crate::error::Error;
 use crate::ffi::DLTensor;
@@ -29,10 +29,10 @@ impl<'a> Lists<'a> {
     ///
     /// Returns the lists, the elements that they reach, and whether the shape was refused.
     #[inline(always)]
-    pub(super) fn new<I: Dim>(mut slot: SlotMut<'a>, shape: &[I]) -> (Self, Reach, bool) {
+    pub(super) fn new<I: Dim>(mut slot: SlotMut<'a>, shape: &[I]) -> (Self, ElementRange, bool) {
         let ndim = shape.len();
         let Some(start) = slot.room(ndim) else {
-            return (Self { start: slot.inline(), slot, ndim: 0 }, Reach::BEYOND, true);
+            return (Self { start: slot.inline(), slot, ndim: 0 }, ElementRange::BEYOND, true);
         };
         let numbers = start.cast::<MaybeUninit<i64>>();
         // SAFETY: there is room for twice `ndim` numbers, which only we access.
@@ -48,15 +48,15 @@ impl<'a> Lists<'a> {
             },
         );
         let (reach, refused) = match numel {
-            Some(numel) => (Reach::of_contiguous(numel), false),
-            None => (Reach::BEYOND, write_unusual(slot.reborrow(), shape)),
+            Some(numel) => (ElementRange::of_contiguous(numel), false),
+            None => (ElementRange::BEYOND, write_unusual(slot.reborrow(), shape)),
         };
         (Self { slot, start, ndim }, reach, refused)
     }
 
     /// Rewrites the lists with only the first `ndim` dimensions. There are at least `ndim`,
     /// and `ndim` is at most `N`.
-    pub(super) fn truncated<const N: usize>(mut self, ndim: usize) -> (Self, Reach, bool) {
+    pub(super) fn truncated<const N: usize>(mut self, ndim: usize) -> (Self, ElementRange, bool) {
         let mut kept = [0; N];
         let (shape, _) = self.split();
         let kept = match (kept.get_mut(..ndim), shape.get(..ndim)) {
@@ -97,19 +97,19 @@ impl<'a> Lists<'a> {
     pub(super) fn set_strides<I: Dim>(
         &mut self,
         strides: &[I],
-        contiguous: Reach,
+        contiguous: ElementRange,
         refused: bool,
-    ) -> (Reach, bool) {
+    ) -> (ElementRange, bool) {
         if strides.len() != self.ndim {
             refuse_rank(self.slot.reborrow(), refused, self.ndim, strides.len());
-            return (Reach::BEYOND, true);
+            return (ElementRange::BEYOND, true);
         }
         let (shape, places) = self.split_mut();
         let axes = shape.iter().zip(strides.iter().zip(places.iter_mut())).rev();
         let axes = axes.map(|(&dim, (stride, place))| (dim, stride.to_i64(), place));
         match contiguous.strided(axes, |place, stride| *place = stride) {
             Some(reach) => (reach, refused),
-            None => (Reach::BEYOND, write_all(self.slot.reborrow(), refused, strides)),
+            None => (ElementRange::BEYOND, write_all(self.slot.reborrow(), refused, strides)),
         }
     }
 
@@ -271,7 +271,7 @@ fn write_unusual<I: Dim>(mut slot: SlotMut<'_>, shape: &[I]) -> bool {
     unfit.is_some()
 }
 
-/// Writes strides for which [`Reach::strided`] returned `None`. If one does not fit, they
+/// Writes strides for which [`ElementRange::strided`] returned `None`. If one does not fit, they
 /// are refused, unless the description was `refused` before. Returns whether it is refused.
 #[cold]
 #[inline(never)]

@@ -6,7 +6,7 @@ use super::amount::Amount;
 use super::lists::Lists;
 use super::shaped::{Shaped, Strides};
 use super::slot::Slot;
-use super::walk::Reach;
+use super::walk::ElementRange;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::ffi;
@@ -94,7 +94,7 @@ impl<'a> Packed<'a> {
             read_only: self.read_only,
             ranked: false,
             stored: [core::ptr::null(); 2],
-            reach: Reach::BEYOND,
+            reach: ElementRange::BEYOND,
             refused: self.refused,
             unfit: false,
         }

@@ -4,7 +4,7 @@ use super::amount::Amount;
 use super::lists::Lists;
 use super::order::Order;
 use super::slot::INLINE;
-use super::walk::Reach;
+use super::walk::ElementRange;
 use crate::device::Device;
 use crate::dims::{AsDims, Dim};
 use crate::dtype::DataType;
@@ -34,9 +34,9 @@ pub struct Shaped<'a> {
     /// The addresses of shape and strides, if they are borrowed for `'a` from memory with
     /// the layout of `i64`s and equal the lists in the slot; otherwise NULL.
     pub(super) stored: [*const i64; 2],
-    /// The elements that shape and strides reach. [`Reach::BEYOND`] if they need the slow
+    /// The elements that shape and strides reach. [`ElementRange::BEYOND`] if they need the slow
     /// path, or if `refused`.
-    pub(super) reach: Reach,
+    pub(super) reach: ElementRange,
     /// Whether there was an error. The first one is stored in the slot.
     pub(super) refused: bool,
     /// Whether the only reason for `refused` is the list of the shape, so far.
@@ -56,7 +56,7 @@ pub(super) enum Strides {
 
 impl<'a> Shaped<'a> {
     #[inline(always)]
-    pub(super) fn new((lists, reach, refused): (Lists<'a>, Reach, bool)) -> Self {
+    pub(super) fn new((lists, reach, refused): (Lists<'a>, ElementRange, bool)) -> Self {
         Self {
             lists,
             reach,
@@ -117,7 +117,7 @@ impl<'a> Shaped<'a> {
         let contiguous = match self.strides {
             Strides::Contiguous(_) => self.reach,
             // The reach of a contiguous tensor of this shape is not stored any more.
-            Strides::Elements | Strides::Bytes => Reach::BEYOND,
+            Strides::Elements | Strides::Bytes => ElementRange::BEYOND,
         };
         self.strides = Strides::Elements;
         self.unfit = false;
@@ -146,7 +146,7 @@ impl<'a> Shaped<'a> {
             // description stays beyond all memory, because the fast path does not read
             // `refused`.
             if !matches!(before, Strides::Contiguous(_)) && !self.refused {
-                self.reach = Reach::of(shape, strides);
+                self.reach = ElementRange::of(shape, strides);
             }
         }
         Self { strides: Strides::Contiguous(order), ..self }
@@ -300,7 +300,7 @@ impl<'a> Shaped<'a> {
         if !self.refused {
             self.lists.refuse(error);
         }
-        (self.refused, self.unfit, self.reach) = (true, false, Reach::BEYOND);
+        (self.refused, self.unfit, self.reach) = (true, false, ElementRange::BEYOND);
         self
     }
 

@@ -8,7 +8,7 @@ use super::order::Order;
 use super::packed::Packed;
 use super::shaped::Shaped;
 use super::slot::Slot;
-use super::walk::{Reach, contiguous};
+use super::walk::{ElementRange, contiguous};
 use super::{Describe, Description};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -408,7 +408,7 @@ fn slots_are_used_again() {
     let _ = slot.describe().shape(&[1_u8; 40]);
 }
 
-/// `contiguous` and `Reach` agree with the arithmetic of `layout`.
+/// `contiguous` and `ElementRange` agree with the arithmetic of `layout`.
 #[test]
 fn walks_agree_with_the_arithmetic_of_layouts() {
     use crate::strides::{extent, numel, row_major_strides};
@@ -416,8 +416,8 @@ fn walks_agree_with_the_arithmetic_of_layouts() {
     for _ in 0..if cfg!(miri) { 100 } else { 100_000 } {
         let case = Case::new(&mut random);
         let (shape, strides) = (&case.shape[..], &case.strides[..]);
-        let reach = Reach::of(shape, strides);
-        if reach != Reach::BEYOND {
+        let reach = ElementRange::of(shape, strides);
+        if reach != ElementRange::BEYOND {
             let extent = extent(shape, strides).unwrap().unwrap();
             let (low, high) = (extent.low.unsigned_abs(), extent.high.unsigned_abs());
             assert_eq!((reach.below(), reach.above()), (low, high + 1));

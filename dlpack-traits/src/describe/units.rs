@@ -10,7 +10,7 @@ use super::bytes::{
 };
 use super::order::Order;
 use super::shaped::{Shaped, Strides};
-use super::walk::Reach;
+use super::walk::ElementRange;
 use crate::error::Error;
 use crate::storage::Memory;
 use crate::strides;
@@ -21,7 +21,7 @@ impl Shaped<'_> {
     /// pitch. `None` leaves the layout to [`in_elements`](Self::in_elements).
     #[inline(always)]
     #[expect(clippy::option_option, reason = "`None` is the `?` of the only caller")]
-    pub(super) fn widened(&self, size: u64) -> Option<Option<(i64, Reach)>> {
+    pub(super) fn widened(&self, size: u64) -> Option<Option<(i64, ElementRange)>> {
         let (Some(pitch), Strides::Contiguous(order)) = (self.pitch, self.strides) else {
             return Some(None);
         };

@@ -1,4 +1,4 @@
-//! A single pass over shape and strides: [`contiguous`] and [`Reach`].
+//! A single pass over shape and strides: [`contiguous`] and [`ElementRange`].
 
 /// Passes each dimension, and the stride that it has in a contiguous tensor, to `write`, from
 /// the fastest axis to the slowest, and returns the number of elements, at least 1.
@@ -21,14 +21,14 @@ pub(crate) fn contiguous<T>(
 
 /// The range of elements that a layout reaches, counted from the first element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
+pub(crate) struct ElementRange {
     /// The lowest element: 0 or negative.
     low: i64,
     /// The highest element: 0 or positive.
     high: i64,
 }
 
-impl Reach {
+impl ElementRange {
     /// More elements than any memory has: marks a layout that only the slow path can check.
     /// It is a value and not a flag, because a flag would need a register and a test of its
     /// own.

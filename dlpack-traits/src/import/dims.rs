@@ -1,10 +1,10 @@
-//! Shape and strides of an imported tensor: [`Dims`].
+//! Shape and strides of an imported tensor: [`ImportedDims`].
 
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 use core::slice;
 
-use crate::describe::Reach;
+use crate::describe::ElementRange;
 use crate::error::Error;
 use crate::strides::{self, MAX_NDIM};
 
@@ -16,7 +16,7 @@ pub(super) const INLINE: usize = 8;
 ///
 /// Invariant: if `heap` is empty, the first `ndim` numbers of each half of `inline` are
 /// initialised.
-pub(super) struct Dims {
+pub(super) struct ImportedDims {
     ndim: usize,
     /// The shape, then the strides, of more dimensions than fit inline.
     heap: Vec<i64>,
@@ -25,7 +25,7 @@ pub(super) struct Dims {
     inline: [MaybeUninit<i64>; 2 * INLINE],
 }
 
-impl Dims {
+impl ImportedDims {
     /// No dimensions.
     #[inline(always)]
     pub(super) const fn none() -> Self {
@@ -45,7 +45,7 @@ impl Dims {
         &mut self,
         shape: &[i64],
         strides: Option<&[i64]>,
-    ) -> Result<(i64, Reach), usize> {
+    ) -> Result<(i64, ElementRange), usize> {
         let ndim = shape.len();
         let (to_shape, to_strides) = self.inline.split_at_mut(INLINE);
         let (Some(to_shape), Some(to_strides)) =
@@ -69,7 +69,7 @@ impl Dims {
         &mut self,
         shape: &[i64],
         strides: Option<&[i64]>,
-    ) -> Result<Result<(i64, Reach), usize>, Error> {
+    ) -> Result<Result<(i64, ElementRange), usize>, Error> {
         let numbers = shape.len().saturating_mul(2);
         let reserved = self.heap.try_reserve_exact(numbers);
         let bytes = numbers.saturating_mul(size_of::<i64>());
@@ -141,15 +141,15 @@ impl Dims {
 }
 
 /// Copies shape and strides with `put` to lists of the same length, last axis first, and
-/// validates them; see [`Dims::walk`].
+/// validates them; see [`ImportedDims::walk`].
 #[inline(always)]
 fn walk_to<N>(
     (to_shape, to_strides): (&mut [N], &mut [N]),
     (shape, strides): (&[i64], Option<&[i64]>),
     put: impl Fn(&mut N, i64),
-) -> Result<(i64, Reach), usize> {
+) -> Result<(i64, ElementRange), usize> {
     let to = to_shape.iter_mut().zip(to_strides).enumerate();
-    let (mut numel, mut reach) = (1_i64, Reach::of_contiguous(1));
+    let (mut numel, mut reach) = (1_i64, ElementRange::of_contiguous(1));
     let mut step = |dim: i64, stride: i64| {
         reach.step(dim, stride).filter(|()| dim > 0)?;
         numel = numel.checked_mul(dim)?;

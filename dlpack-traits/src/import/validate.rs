@@ -2,8 +2,8 @@
 //! Pure functions on plain data.
 
 use super::ImportPolicy;
-use super::dims::{Dims, INLINE};
-use crate::describe::{Reach, stored_bits};
+use super::dims::{INLINE, ImportedDims};
+use crate::describe::{ElementRange, stored_bits};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -48,7 +48,7 @@ pub(super) struct Metadata {
     /// The lowest byte of an element, and one past the highest, counted from the first byte
     /// of the first element. Both are 0 if the tensor is empty.
     pub(super) bytes: (isize, isize),
-    pub(super) dims: Dims,
+    pub(super) dims: ImportedDims,
 }
 
 impl Metadata {
@@ -68,7 +68,7 @@ impl Metadata {
             dtype: claims.dtype,
             numel: 0,
             bytes: (0, 0),
-            dims: Dims::none(),
+            dims: ImportedDims::none(),
         }
     }
 
@@ -119,7 +119,7 @@ impl Metadata {
     /// address, with numbers that fit in 64 bits. `None` does not mean that the tensor is
     /// invalid; `self` is unchanged then.
     #[inline(always)]
-    fn check_fast(&mut self, numel: i64, reach: Reach) -> Option<()> {
+    fn check_fast(&mut self, numel: i64, reach: ElementRange) -> Option<()> {
         if !self.dtype.is_well_formed() || !self.device.has_addresses() || self.first.is_null() {
             return None;
         }
