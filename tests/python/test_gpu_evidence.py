@@ -21,11 +21,11 @@ def evidence(monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it hides a driver as Linux finds it")
 def test_without_a_driver_it_refuses(tmp_path):
-    """One sentence, its own exit status, and the page as it was."""
+    """One sentence, its own exit status, and no results."""
     (tmp_path / "libcuda.so.1").write_text("no library")
-    page = PAGE.read_text()
+    results = tmp_path / "results"
     run = subprocess.run(
-        [sys.executable, str(SCRIPT)],
+        [sys.executable, str(SCRIPT), f"--bundle={tmp_path}", f"--results={results}"],
         env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -33,36 +33,44 @@ def test_without_a_driver_it_refuses(tmp_path):
     assert run.returncode == 2 and not run.stdout
     assert run.stderr.startswith("No evidence from this machine: there is no NVIDIA")
     assert "Traceback" not in run.stderr
-    assert PAGE.read_text() == page
+    assert not results.exists()
 
 
-def test_records_replace_the_word_that_there_is_none(evidence, monkeypatch, tmp_path):
+def test_records_replace_the_word_that_there_is_none(evidence, tmp_path):
     """The latest comes first, and a failure is written down as one."""
     page = tmp_path / "gpu.md"
     page.write_text(PAGE.read_text().partition("### Records\n")[0] + "### Records\n\nNone yet.\n")
-    monkeypatch.setattr(evidence, "PAGE", page)
-    evidence.record([("stream 1", "passed", "right")], {"gpu": "First", "driver": "for CUDA 12"})
-    evidence.record([("stream 2", "failed", "stale")], {"gpu": "Second"})
+    first = {"gpu": "First", "driver": "for CUDA 12"}
+    evidence.add_to_page(page, evidence.record([("stream 1", "passed", "right")], first))
+    rows = [("stream 2", "failed", "stale"), ("jax", "not run", "no jax")]
+    evidence.add_to_page(page, evidence.record(rows, {"gpu": "Second"}))
     records = page.read_text().partition("### Records\n")[2]
     assert "None yet" not in records
     assert records.index("Second") < records.index("First")
     assert "| stream 2 | failed | stale |" in records and "- driver: for CUDA 12" in records
-
-
-def test_every_check_is_run(evidence):
-    """What is written as a check is in the list of those that run."""
-    helpers = {"pending", "consume", "ordered"}
-    written = {name for name in vars(evidence.Checks) if not name.startswith("_")} - helpers
-    listed = {name.replace(" ", "_") for name, _ in evidence.checks(None, None, None)}
-    assert listed == written
+    assert "| jax | not run | no jax |" in records
 
 
 def test_a_check_that_fails_is_an_outcome(evidence, capsys):
-    """The other checks are run."""
+    """A missing library is not a failure, and does not count as passed."""
 
     def fails():
         raise AssertionError("the consumer read 0")
 
+    def lacks():
+        return evidence.Library("no_such_library").something
+
     assert evidence.outcome(fails) == ("failed", "AssertionError: the consumer read 0")
     assert evidence.outcome(lambda: None) == ("passed", "")
     assert "the consumer read 0" in capsys.readouterr().err
+    assert evidence.outcome(lacks)[0] == "not run"
+
+
+def test_a_check_that_crashes_has_failed(evidence, monkeypatch, tmp_path):
+    """Also one that ends its process with status 0 and without an outcome."""
+    for code, words in [("os.abort()", "exit status -6"), ("os._exit(0)", "exit status 0")]:
+        script = tmp_path / "script.py"
+        script.write_text(f"import os\n{code}\n")
+        monkeypatch.setattr(evidence, "__file__", str(script))
+        with (tmp_path / "log.txt").open("w") as log:
+            assert evidence.check_apart("any", [], log) == ("failed", words)

@@ -1,6 +1,7 @@
 //! The command line of `cargo xtask`: commands, options, and the help text.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -96,7 +97,11 @@ pub(crate) enum Quality {
     /// Run sanitize, load, free-threaded and an hour of soak, for a scheduled job
     Trust,
     /// Test PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
-    Gpu,
+    Gpu {
+        /// Only build what the checks need, for a machine without Rust
+        #[arg(long, value_name = "FOLDER")]
+        bundle: Option<PathBuf>,
+    },
     /// Build the wheels of the Python tools and test them in clean environments
     Wheels,
     /// Check packages, licences, feature pairs and oldest dependencies before a release
@@ -300,7 +305,7 @@ mod tests {
         assert_eq!(contribute("conformance"), Contribute::Conformance);
         assert_eq!(contribute("matrix"), Contribute::Matrix);
         assert_eq!(contribute("pictures"), Contribute::Pictures);
-        assert_eq!(quality("gpu"), Quality::Gpu);
+        assert_eq!(quality("gpu"), Quality::Gpu { bundle: None });
         assert_eq!(quality("wheels"), Quality::Wheels);
         assert_eq!(quality("load"), Quality::Load);
         assert_eq!(quality("free-threaded"), Quality::FreeThreaded);

@@ -1,50 +1,63 @@
-"""What only a GPU can show: run on one, it writes a record to docs/gpu.md.
+"""What only a GPU can show. `cargo xtask gpu --bundle FOLDER` builds a bundle, and its
+`run.sh` runs this script on a machine with a GPU, without Rust and without a network:
 
-    cargo xtask gpu            (DLPACK_PYTHON names a Python with PyTorch and CuPy)
+    ./run.sh RESULTS           (DLPACK_PYTHON names a Python with PyTorch and CuPy)
 
-Without an NVIDIA driver, or without a GPU behind it, it says so and does
-nothing (exit status 2). Nothing is skipped quietly: what could not be run is a
-line of the record, and no check counts as passed that did not run.
+Each check runs in a process of its own, so one that crashes or hangs does not stop the
+others. RESULTS/record.md has a line for each check; one that could not run is `not run`, with
+the reason, and does not count as passed. RESULTS/log.txt has the output.
+
+Without an NVIDIA driver, or without a GPU behind it, the script prints that and does nothing
+else (exit status 2). `--simulator` accepts the simulator of this repository in place of the
+driver, for the checks that need neither PyTorch nor CuPy.
 """
 
+import argparse
 import ctypes
 import datetime
 import faulthandler
 import gc
 import importlib
+import json
 import os
 import platform
 import re
 import shutil
+import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs" / "gpu.md"
 NO_RECORD = "None yet."
 REFUSED = 2
 GPU, PINNED, MANAGED = 2, 3, 13
 # Of a clock of 1 to 2 GHz: some hundred milliseconds.
 LONG = 500_000_000
+# Seconds after which a check or a test program is killed.
+LIMIT = 180
+# The last line of a check: its outcome as JSON.
+OUTCOME = "outcome: "
 
 
 class NotHere(Exception):
-    """Why nothing can be shown on this machine."""
+    """Why nothing, or not this check, can be shown on this machine."""
 
 
-def driver():
+def driver(simulator):
     """The driver and its version, if it is one and has a GPU."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError as error:
         raise NotHere(f"there is no NVIDIA driver ({error})") from error
-    if hasattr(cuda, "sim_counts"):
-        raise NotHere("libcuda.so.1 is the simulator: unset LD_LIBRARY_PATH")
+    if hasattr(cuda, "sim_counts") != simulator:
+        raise NotHere(
+            "libcuda.so.1 is not the simulator"
+            if simulator
+            else "libcuda.so.1 is the simulator: unset LD_LIBRARY_PATH"
+        )
     code = cuda.cuInit(0)
     if code:
         raise NotHere(f"the NVIDIA driver finds no GPU (cuInit answers {code})")
@@ -56,63 +69,68 @@ def driver():
     return f"{version.value // 1000}.{version.value % 1000 // 10}"
 
 
-def library(name):
-    """A library of Python, or why there is nothing to show without it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise NotHere(f"this Python has no {name} ({error})") from error
+class Library:
+    """A library of Python, imported by the first check that uses it."""
+
+    def __init__(self, name, unusable=None, simulator=False):
+        self._name, self._unusable, self._simulator = name, unusable, simulator
+
+    def __getattr__(self, attribute):
+        if self._simulator:
+            raise NotHere(f"{self._name} needs a GPU")
+        try:
+            module = importlib.import_module(self._name)
+        except ImportError as error:
+            raise NotHere(f"this Python has no {self._name} ({error})") from error
+        reason = self._unusable and self._unusable(module)
+        if reason:
+            raise NotHere(reason)
+        return getattr(module, attribute)
 
 
-def build(folder):
-    """Our classes, built for this Python, imported from a folder of their own."""
-    subprocess.run(
-        ["cargo", "build", "--release", "--package=dlpack-testing"]
-        + ["--target-dir=target/gpu-evidence"],
-        cwd=ROOT,
-        env={**os.environ, "PYO3_PYTHON": sys.executable},
-        check=True,
-    )
-    built = ROOT / "target/gpu-evidence/release/libdlpack_testing.so"
-    shutil.copy(built, Path(folder) / "dlpack_testing.so")
-    sys.path.insert(0, folder)
-    return importlib.import_module("dlpack_testing")
+def without_cuda(torch):
+    """Why this PyTorch cannot be used, if it cannot."""
+    return None if torch.cuda.is_available() else "this PyTorch finds no GPU"
 
 
-def rust_tests():
-    """The simulator's own test programs, on the driver of the machine."""
-    paths = [
-        path
-        for path in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
-        if path and "gpu-simulator" not in path
-    ]
+def without_gpu(jax):
+    """Why this JAX cannot be used, if it cannot."""
+    found = jax.default_backend()
+    return None if found == "gpu" else f"this JAX has only the backend {found}"
+
+
+def microseconds(call, rounds=200):
+    """The median time of a call."""
+    times = []
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begun)
+    return f"{statistics.median(times) * 1e6:.1f} us"
+
+
+def child(code):
+    """Runs code in another Python, which imports the module as this one does."""
     run = subprocess.run(
-        ["cargo", "test", "--package=dlpack-gpu-tests", "--no-fail-fast"],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "DLPACK_REQUIRE": "cuda",
-            "LD_LIBRARY_PATH": os.pathsep.join(paths),
-        },
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
+        timeout=LIMIT,
     )
-    log = run.stdout + run.stderr
-    (ROOT / "target" / "gpu-evidence.log").write_text(log)
-    passed = sum(int(n) for n in re.findall(r"(\d+) passed", log))
-    failed = sum(int(n) for n in re.findall(r"(\d+) failed", log))
-    skipped = len(re.findall(r"^SKIPPED", log, re.MULTILINE))
-    names = re.findall(r"^test (\S+) \.\.\. FAILED", log, re.MULTILINE)
-    words = f"{passed} passed, {failed} failed, {skipped} skipped"
-    assert run.returncode == 0 and passed, f"{words}: {', '.join(names)}"
-    return words
+    assert run.returncode == 0, f"exit status {run.returncode}: {run.stderr[-500:]}"
+    assert not run.stderr, run.stderr[-500:]
+    return run.stdout.strip()
 
 
 class Checks:
     """One function for each claim; what it returns goes to the record."""
 
-    def __init__(self, ours, torch, cupy):
-        self.ours, self.torch, self.cupy = ours, torch, cupy
+    def __init__(self, ours, bundle, simulator):
+        self.ours, self.bundle = ours, bundle
+        self.torch = Library("torch", without_cuda, simulator)
+        self.cupy = Library("cupy", None, simulator)
+        self.jax = Library("jax", without_gpu, simulator)
 
     # Who makes what.
 
@@ -328,29 +346,240 @@ class Checks:
         del others
         return f"right; the deleter took {kept:.3f} s"
 
+    def exit_with_live_buffers(self):
+        """An interpreter that ends with tensors, capsules and a thread that holds one."""
+        return child(
+            "import threading, dlpack_testing as ours\n"
+            "kept = [ours.OnCuda(1 << 20) for _ in range(8)]\n"
+            "capsules = [made.__dlpack__(stream=1, max_version=(1, 3)) for made in kept]\n"
+            "thread = threading.Thread(target=lambda: kept.append(ours.OnCuda(4)))\n"
+            "thread.start(); thread.join()\n"
+            "cycle = {}; cycle['self'] = (cycle, kept, capsules)\n"
+            "print('ended')"
+        )
 
-def checks(ours, torch, cupy):
-    """All of them, in order; every one runs, whatever another did."""
-    every = Checks(ours, torch, cupy)
-    names = [
-        *("torch_to_rust_and_back", "rust_to_torch"),
-        *("cupy_to_rust_and_back", "rust_to_cupy"),
-        *("stream_none", "stream_minus_1", "stream_0", "stream_1", "stream_2"),
-        *("stream_handle", "work_stream_while_capturing", "capture_of_our_tensor"),
-        *("attributes", "pinned_and_managed", "dropped_on_a_foreign_thread"),
-        "freed_while_in_flight",
-    ]
-    for name in names:
-        yield name.replace("_", " "), getattr(every, name)
+    def fork_with_live_buffers(self):
+        """A forked child drops tensors and ends; the parent goes on."""
+        return child(
+            "import gc, os, dlpack_testing as ours\n"
+            "made = ours.OnCuda(1024)\n"
+            "capsule = made.__dlpack__(stream=1, max_version=(1, 3))\n"
+            "pid = os.fork()\n"
+            "if pid == 0:\n"
+            "    del made, capsule; gc.collect(); os._exit(7)\n"
+            "_, status = os.waitpid(pid, 0)\n"
+            "assert os.waitstatus_to_exitcode(status) == 7, status\n"
+            "assert made.values() == [0.0] * 1024\n"
+            "del made, capsule; gc.collect()\n"
+            "print('the child ended with status 7')"
+        )
+
+    # Contexts and captures.
+
+    def attributes_without_a_context(self):
+        """A thread that never used CUDA asks whose an address is."""
+        made, pinned = self.ours.OnCuda(4), self.ours.OnCuda(4, 0, PINNED)
+        plain = ctypes.create_string_buffer(64)
+        answers = []
+
+        def ask():
+            context = ctypes.c_void_p()
+            for address in (made.data_ptr, pinned.data_ptr, ctypes.addressof(plain)):
+                try:
+                    answers.append(self.ours.cuda_attributes(address)[0])
+                except Exception as error:
+                    answers.append(type(error).__name__)
+            answers.append(ctypes.CDLL("libcuda.so.1").cuCtxGetCurrent(ctypes.byref(context)))
+            answers.append(context.value)
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+        assert answers[:2] == [GPU, PINNED], answers
+        assert answers[3:] == [0, None], answers
+        return f"ordinary memory: {answers[2]}"
+
+    def copy_while_another_thread_captures(self):
+        """A copy to the host does not end a capture in global mode, and is right."""
+        torch = self.torch
+        made, kernel = self.ours.OnCuda(1000), torch.zeros(4, device="cuda")
+        stream, answers = torch.cuda.Stream(), []
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+
+        def copy():
+            try:
+                answers.append(made.values() == [0.0] * 1000)
+            except Exception as error:
+                answers.append(f"{type(error).__name__}: {error}")
+
+        with torch.cuda.graph(graph, stream=stream):
+            kernel += 1
+            thread = threading.Thread(target=copy)
+            thread.start()
+            thread.join()
+            kernel += 1
+        graph.replay()
+        torch.cuda.synchronize()
+        assert kernel.tolist() == [2.0] * 4, kernel.tolist()
+        assert answers and answers[0] is not False, answers
+        return "copied" if answers[0] is True else f"rejected: {answers[0]}"
+
+    def allocation_inside_of_a_graph(self):
+        """It is rejected on a stream that PyTorch captures, and the capture goes on."""
+        torch = self.torch
+        stream, kernel = torch.cuda.Stream(), torch.zeros(4, device="cuda")
+        torch.cuda.synchronize()
+        graph, said = torch.cuda.CUDAGraph(), None
+        with torch.cuda.graph(graph, stream=stream):
+            kernel += 1
+            try:
+                self.ours.OnCuda(4, stream.cuda_stream)
+            except Exception as error:
+                said = f"{type(error).__name__}: {error}"
+        graph.replay()
+        torch.cuda.synchronize()
+        assert said, "the allocation was accepted"
+        assert kernel.tolist() == [1.0] * 4, kernel.tolist()
+        return said
+
+    # JAX.
+
+    def jax_to_rust(self):
+        """The address stays, and the elements."""
+        array = self.jax.numpy.arange(1000, dtype="float32")
+        taken = self.ours.FromCuda.from_dlpack(array)
+        assert taken.data_ptr == array.unsafe_buffer_pointer()
+
+    def rust_to_jax(self):
+        """Memory of ours, read by JAX."""
+        made = self.ours.OnCuda(1000)
+        array = self.jax.dlpack.from_dlpack(made)
+        same = array.unsafe_buffer_pointer() == made.data_ptr
+        assert float(array.sum()) == 0.0
+        return "zero-copy" if same else "copied by JAX"
+
+    # Figures.
+
+    def time_of_a_hand_over(self):
+        """`torch.from_dlpack` on a side stream: of ours, and of PyTorch's own tensor."""
+        torch = self.torch
+        made, own = self.ours.OnCuda(1000), torch.zeros(1000, device="cuda")
+        with torch.cuda.stream(torch.cuda.Stream()):
+            ours = microseconds(lambda: torch.from_dlpack(made))
+            theirs = microseconds(lambda: torch.from_dlpack(own))
+        return f"ours {ours}, PyTorch's {theirs}"
+
+    def time_of_a_release_after_a_side_stream(self):
+        """The deleter waits for the device: with nothing to do, and during a long kernel."""
+        torch = self.torch
+        side, other = torch.cuda.Stream(), torch.cuda.Stream()
+
+        def release(busy):
+            made = self.ours.OnCuda(1000)
+            with torch.cuda.stream(side):
+                view = torch.from_dlpack(made)
+                view += 1
+            side.synchronize()
+            if busy:
+                with torch.cuda.stream(other):
+                    torch.cuda._sleep(LONG)
+            begun = time.perf_counter()
+            del made, view
+            gc.collect()
+            taken = time.perf_counter() - begun
+            torch.cuda.synchronize()
+            return taken * 1e6
+
+        idle = statistics.median(release(False) for _ in range(50))
+        return f"idle {idle:.0f} us, during a kernel of another stream {release(True):.0f} us"
+
+    def compute_sanitizer(self):
+        """NVIDIA's memory checker finds nothing in a test program."""
+        tool = shutil.which("compute-sanitizer")
+        if tool is None:
+            raise NotHere("there is no compute-sanitizer")
+        run = subprocess.run(
+            [tool, "--error-exitcode=9", str(self.bundle / "programs/cuda_copies")],
+            env={**os.environ, "DLPACK_REQUIRE": "cuda"},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+        )
+        last = (run.stdout + run.stderr).strip().splitlines()[-1:]
+        assert run.returncode == 0, f"exit status {run.returncode}: {last}"
+        return " ".join(last).strip("= ")
+
+
+HELPERS = {"pending", "consume", "ordered"}
+
+
+def names():
+    """The names of all checks, in the order in which they are written."""
+    written = [name for name in vars(Checks) if not name.startswith("_")]
+    return [name for name in written if name not in HELPERS]
 
 
 def outcome(check):
-    """`passed`, or `failed`, and what there is to say."""
+    """`passed`, `failed` or `not run`, and what there is to say."""
     try:
         return "passed", check() or ""
+    except NotHere as reason:
+        return "not run", str(reason)
     except Exception as error:
         traceback.print_exc()
         return "failed", f"{type(error).__name__}: {error}".replace("\n", " ")
+
+
+def check_here(name, bundle, simulator):
+    """Runs one check in this process, and prints its outcome."""
+    sys.path.insert(0, str(bundle))
+    checks = Checks(importlib.import_module("dlpack_testing"), bundle, simulator)
+    result = outcome(getattr(checks, name))
+    sys.stdout.flush()
+    print(OUTCOME + json.dumps(result), flush=True)
+
+
+def process(command, log, environment=None):
+    """The exit status and the output of a process that is killed after some minutes."""
+    print("$", *command, file=log, flush=True)
+    try:
+        run = subprocess.run(
+            command,
+            env={**os.environ, **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LIMIT,
+        )
+        status, output = run.returncode, run.stdout
+    except subprocess.TimeoutExpired as killed:
+        status, output = f"killed after {LIMIT} s", (killed.stdout or b"").decode(errors="replace")
+    print(output, f"exit status {status}", sep="\n", file=log, flush=True)
+    return status, output
+
+
+def check_apart(name, options, log):
+    """The outcome of a check in a process of its own. One that crashed has failed."""
+    command = [sys.executable, str(Path(__file__)), *options, f"--check={name}"]
+    status, output = process(command, log)
+    last = output.strip().splitlines()[-1:] or [""]
+    if status == 0 and last[0].startswith(OUTCOME):
+        return tuple(json.loads(last[0].removeprefix(OUTCOME)))
+    return "failed", f"exit status {status}"
+
+
+def program(path, log):
+    """The outcome of a test program of Rust on the driver of the machine."""
+    status, output = process([str(path)], log, {"DLPACK_REQUIRE": "cuda"})
+    passed = sum(int(n) for n in re.findall(r"(\d+) passed", output))
+    failed = re.findall(r"^test (\S+) \.\.\. FAILED", output, re.MULTILINE)
+    skipped = re.findall(r"^SKIPPED.*", output, re.MULTILINE)
+    words = f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped"
+    words += "".join(f"; {name}" for name in failed)
+    if status != 0:
+        return "failed", f"{words} (exit status {status})"
+    return ("passed", words) if passed else ("not run", "; ".join(skipped) or words)
 
 
 def record(rows, versions):
@@ -360,41 +589,76 @@ def record(rows, versions):
     lines += [f"- {name}: {value}" for name, value in versions.items() if name != "gpu"]
     lines += ["", "| check | result | figures |", "|---|---|---|"]
     lines += [f"| {name} | {result} | {words} |" for name, result, words in rows]
-    page = PAGE.read_text()
-    before, heading, after = page.partition("### Records\n")
+    return "\n".join(lines) + "\n"
+
+
+def add_to_page(path, text):
+    """Puts a record on the page, before older ones."""
+    before, heading, after = path.read_text().partition("### Records\n")
     assert heading, "docs/gpu.md has a place for records"
     if after.lstrip().startswith(NO_RECORD):
         after = ""
-    PAGE.write_text(before + heading + "\n" + "\n".join(lines) + "\n" + after)
+    path.write_text(before + heading + "\n" + text + after)
+
+
+def versions_here(driver_version, simulator):
+    """What the record says of the machine."""
+    found = {"gpu": "the simulator" if simulator else "a GPU without PyTorch"}
+    found["driver"] = f"for CUDA {driver_version}"
+    for name in ("torch", "cupy", "jax"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            found[name] = "not installed"
+            continue
+        found[name] = module.__version__
+        if name == "torch" and module.cuda.is_available():
+            found["gpu"] = module.cuda.get_device_name(0)
+            found[name] += f" (CUDA {module.version.cuda})"
+    found["system"] = f"{platform.system()} {platform.machine()}, " + (
+        f"Python {platform.python_version()}"
+    )
+    return found
+
+
+def arguments():
+    """The options."""
+    parser = argparse.ArgumentParser(description="Runs what only a GPU can show.")
+    parser.add_argument("--bundle", type=Path, required=True)
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--check")
+    parser.add_argument("--simulator", action="store_true")
+    return parser.parse_args()
 
 
 def main():
     """Refuses, or shows."""
     faulthandler.enable()
+    chosen = arguments()
     try:
-        version = driver()
-        torch, cupy = library("torch"), library("cupy")
-        if not torch.cuda.is_available():
-            raise NotHere("this PyTorch was built without CUDA, or finds no GPU")
+        version = driver(chosen.simulator)
     except NotHere as reason:
         print(f"No evidence from this machine: {reason}.", file=sys.stderr)
-        print("Nothing was run, and docs/gpu.md is as it was.", file=sys.stderr)
+        print("Nothing was run.", file=sys.stderr)
         return REFUSED
-    versions = {
-        "gpu": torch.cuda.get_device_name(0),
-        "driver": f"for CUDA {version}",
-        "PyTorch": f"{torch.__version__} (CUDA {torch.version.cuda})",
-        "CuPy": cupy.__version__,
-        "system": f"{platform.system()} {platform.machine()}, "
-        f"Python {platform.python_version()}",
-    }
-    rows = [("the tests of the simulator, on the driver", *outcome(rust_tests))]
-    with tempfile.TemporaryDirectory() as folder:
-        ours = build(folder)
-        for name, check in checks(ours, torch, cupy):
-            rows.append((name, *outcome(check)))
-            print(*rows[-1], sep=": ")
-        record(rows, versions)
+    if chosen.check:
+        check_here(chosen.check, chosen.bundle, chosen.simulator)
+        return 0
+    options = ["--bundle", str(chosen.bundle), *["--simulator"][: chosen.simulator]]
+    chosen.results.mkdir(parents=True, exist_ok=True)
+    rows = []
+    with (chosen.results / "log.txt").open("w") as log:
+        for path in sorted((chosen.bundle / "programs").iterdir()):
+            rows.append((f"test program {path.name}", *program(path, log)))
+            print(*rows[-1], sep=": ", flush=True)
+        for name in names():
+            rows.append((name.replace("_", " "), *check_apart(name, options, log)))
+            print(*rows[-1], sep=": ", flush=True)
+    text = record(rows, versions_here(version, chosen.simulator))
+    (chosen.results / "record.md").write_text(text)
+    if chosen.page and not chosen.simulator:
+        add_to_page(chosen.page, text)
     return 1 if any(result == "failed" for _, result, _ in rows) else 0
 
 

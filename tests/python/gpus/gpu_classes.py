@@ -7,7 +7,10 @@ import contextlib
 import ctypes
 import faulthandler
 import gc
+import shutil
 import struct
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -550,3 +553,32 @@ def test_a_kernel_argument_is_released_in_order(gpu):
         caller.enqueue(Tensor(copy.__dlpack__()).data)
         assert caller.result() == {7.0}
         del copy
+
+
+def test_the_checks_for_gpus_run_apart(tmp_path):
+    """Those that need no library run on the simulator, each in its own process; the others
+    are `not run`, which is not `passed`."""
+    vendors.simulated(vendors.Cuda)
+    shutil.copy(testing.__file__, tmp_path / Path(testing.__file__).name)
+    (tmp_path / "programs").mkdir()
+    script = Path(__file__).resolve().parents[2] / "devices" / "gpu" / "evidence.py"
+    results = tmp_path / "results"
+    run = subprocess.run(
+        [
+            *(sys.executable, script, "--simulator", "--bundle", tmp_path),
+            *("--results", results),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    outcomes = dict(line.split(": ")[:2] for line in run.stdout.splitlines())
+    alone = {
+        *("stream 0", "dropped on a foreign thread", "exit with live buffers"),
+        *("fork with live buffers", "attributes without a context", "pinned and managed"),
+    }
+    assert {name for name, outcome in outcomes.items() if outcome == "passed"} == alone
+    assert set(outcomes.values()) == {"passed", "not run"}
+    record = (results / "record.md").read_text()
+    assert "the simulator" in record and "| stream 0 | passed | refused: " in record
+    assert "$" in (results / "log.txt").read_text()

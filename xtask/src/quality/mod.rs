@@ -31,7 +31,7 @@ pub(crate) fn run(request: Quality, checkout: Checkout) -> Outcome<ExitCode> {
         Quality::Soak { seconds } => load::soak(checkout, seconds),
         Quality::FreeThreaded => free_threaded::free_threaded(checkout),
         Quality::Trust => trust::trust(checkout),
-        Quality::Gpu => gpu::evidence(&checkout),
+        Quality::Gpu { bundle } => gpu::gpu(&checkout, bundle.as_deref()),
         Quality::Wheels => wheels::wheels(checkout),
         Quality::Publishable => publish::publishable(checkout),
     }

@@ -10,7 +10,9 @@ struct Unsendable {
     shape: [i64; 1],
 }
 
-#[pyclass(frozen, immutable_type)]
+// The stable ABI has no immutable classes before 3.14.
+#[cfg_attr(feature = "abi3", pyclass(frozen))]
+#[cfg_attr(not(feature = "abi3"), pyclass(frozen, immutable_type))]
 #[derive(DLPackExport)]
 struct ImmutableType {
     data: Vec<f32>,
