@@ -2,7 +2,9 @@
 //! may write it, and that a wrong `share` has no effect.
 
 use core::cell::Cell;
+use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Arc;
+use std::thread;
 
 use dlpack_tests::counted::{Drops, Owner, Ticket};
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
@@ -35,6 +37,41 @@ fn shared_exports_have_the_same_memory() {
     check(Box::new(Arc::<[i32]>::from(SIX)) as Box<dyn Storage + Send>, Flags::READ_ONLY);
     check(SharedBuffer::from_slice(&SIX).unwrap(), Flags::NONE);
     check(Arc::new(SharedBuffer::from_slice(&SIX).unwrap()), Flags::NONE);
+}
+
+/// Bytes that another owner writes, and that consumers may not write: the memory of another
+/// process, mapped for reading.
+struct Mapped(Arc<[AtomicU8]>);
+
+impl Storage for Mapped {
+    fn data(&self) -> DataRef<'_> {
+        let first = self.0.as_ptr().cast();
+        // SAFETY: 1. The slice has that many bytes, and is borrowed. 2. They are initialised,
+        // and any byte is a `u8`. 3. They are atomics, which Rust accesses as such.
+        unsafe {
+            DataRef::from_raw_parts_shared_read_only(first, self.0.len(), DataType::U8, Device::CPU)
+        }
+    }
+}
+
+/// A read during a write of another owner is not a data race: Miri reports one for a plain load.
+#[test]
+fn shared_read_only_memory_is_read_while_another_owner_writes() {
+    let bytes: Arc<[AtomicU8]> = (0..64).map(AtomicU8::new).collect();
+    let export = Owner::new(Mapped(Arc::clone(&bytes)), &[64]).into_dlpack().unwrap();
+    assert_eq!(export.flags(), Flags::READ_ONLY);
+    let mut tensor = export.import().unwrap();
+    let read = thread::scope(|scope| {
+        scope.spawn(|| bytes.iter().for_each(|byte| byte.store(100, Ordering::Relaxed)));
+        tensor.elements::<u8>().unwrap().to_vec().unwrap()
+    });
+    for (old, value) in (0_u8..).zip(read) {
+        assert!(value == old || value == 100, "{value} was never stored");
+    }
+    assert_eq!(tensor.elements::<u8>().unwrap().to_vec().unwrap(), [100; 64]);
+    assert_eq!(tensor.elements_mut::<u8>().map(|_| ()), Err(Error::ReadOnly));
+    assert_eq!(tensor.frozen().map(|_| ()), Err(Error::NotFrozen));
+    assert_eq!(tensor.into_owned_slice::<u8>().unwrap_err(), Error::NotFrozen);
 }
 
 /// Rust and the consumer see each other's writes, also through clones, and

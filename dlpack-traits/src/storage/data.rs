@@ -106,6 +106,36 @@ impl<'a> DataRef<'a> {
         Self::new(Memory::new(ptr, byte_len, dtype, device, Access::Shared))
     }
 
+    /// Lends memory that other owners may write while it is lent, and that consumers may not
+    /// write: memory that another process writes, mapped without write access. The loan is
+    /// *shared*, and exports set READ_ONLY.
+    ///
+    /// Rust code of this crate reads the memory byte-wise atomically, as that of
+    /// [`from_raw_parts_shared`](Self::from_raw_parts_shared). READ_ONLY forbids writes of the
+    /// consumer; it does not state that the elements stay the same.
+    ///
+    /// # Safety
+    ///
+    /// For the whole of `'a`:
+    /// 1. `ptr` is the first of `byte_len` bytes of one allocation on `device`
+    ///    (or a handle, as for [`from_raw_parts`](Self::from_raw_parts)), and
+    ///    `byte_len` is at most `isize::MAX`;
+    /// 2. those bytes, padding included, are initialised, and any pattern of bits in them is a
+    ///    valid element; `ptr` is aligned for `dtype`;
+    /// 3. they may be read through `ptr`, also as `&AtomicU8`, and Rust code accesses them in
+    ///    ways that do not race with byte-wise relaxed atomic reads at any moment: byte-wise
+    ///    atomically itself, or not at the same time. No Rust reference to them is in use that
+    ///    excludes writes, such as a `&[f32]`.
+    #[inline]
+    pub const unsafe fn from_raw_parts_shared_read_only(
+        ptr: *const u8,
+        byte_len: usize,
+        dtype: DataType,
+        device: Device,
+    ) -> Self {
+        Self::new(Memory::new(ptr.cast_mut(), byte_len, dtype, device, Access::SharedReadOnly))
+    }
+
     /// Lends memory that another library made, to be exported again unchanged: its elements
     /// may be unaligned, and their type need not be one that this version of the standard
     /// defines.
