@@ -18,6 +18,7 @@ const PAGES_WITH_EXCERPTS: &[&str] = &[
     "examples/ranks/README.md",
     "examples/functions/README.md",
     "examples/safetensors/README.md",
+    "examples/shared-memory/README.md",
     "examples/wrapped/README.md",
 ];
 const EXCERPT: &str = "<!-- excerpt: ";
@@ -52,6 +53,76 @@ fn excerpts_are_part_of_their_files() {
             let source = fs::read_to_string(root.join(name)).expect(name);
             assert!(source.contains(code), "{page}: {name} does not say\n{code}");
         }
+    }
+}
+
+/// The page whose table counts the lines of files, and its number of rows with a file.
+const COUNTED: (&str, usize) = ("docs/types-of-other-crates.md", 11);
+
+#[test]
+fn counted_lines_are_those_of_the_files() {
+    let (page, rows) = COUNTED;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page);
+    let text = fs::read_to_string(&path).unwrap();
+    let (right, found) = counted(path.parent().unwrap(), &text);
+    assert_eq!(found, rows, "rows of {page} that link to a file");
+    if std::env::var_os("DLPACK_BLESS").is_some() {
+        fs::write(&path, right).unwrap();
+    } else {
+        for (old, new) in text.lines().zip(right.lines()) {
+            assert_eq!(old, new, "{page} has an old count; DLPACK_BLESS=1 corrects it");
+        }
+    }
+}
+
+/// The page with the number of lines of each row whose first cell links to a Rust file, and the
+/// number of these rows.
+fn counted(folder: &Path, page: &str) -> (String, usize) {
+    let (mut right, mut rows) = (String::new(), 0);
+    for line in page.split_inclusive('\n') {
+        let mut cells: Vec<_> = line.split('|').map(str::to_owned).collect();
+        let file = cells.get(1).and_then(|cell| {
+            let (_, rest) = cell.split_once("](")?;
+            let (file, _) = rest.split_once(')')?;
+            let file = folder.join(file);
+            file.extension().is_some_and(|extension| extension == "rs").then_some(file)
+        });
+        if let (Some(file), Some(count)) = (file, cells.get_mut(2)) {
+            let source = fs::read_to_string(&file).unwrap_or_else(|_| panic!("{}", file.display()));
+            *count = format!(" {} ", lines_of_code(&source));
+            rows += 1;
+        }
+        right += &cells.join("|");
+    }
+    (right, rows)
+}
+
+/// Number of lines before the tests without `use`, comments, attributes of the file and empty
+/// lines.
+fn lines_of_code(source: &str) -> usize {
+    let (code, _) = source.split_once("#[cfg(test)]").unwrap_or((source, ""));
+    let mut in_use = false;
+    let is_code = |line: &&str| {
+        in_use |= line.starts_with("use ") || line.starts_with("pub use ");
+        let counts = !in_use
+            && !line.trim().is_empty()
+            && !line.trim_start().starts_with("//")
+            && !line.starts_with("#![");
+        in_use &= !line.ends_with(';');
+        counts
+    };
+    code.lines().filter(is_code).count()
+}
+
+#[test]
+fn lines_of_code_are_counted_by_the_rule() {
+    for (text, expected) in [
+        ("//! A.\n#![forbid(unsafe_code)]\n\nuse a::b;\n", 0),
+        ("use a::{\n    b,\n};\n\n/// B.\n#[derive(C)]\nstruct D;\n", 2),
+        ("fn a() {\n    // B.\n    c(); // D.\n}\n", 3),
+        ("fn a() {}\n\n#[cfg(test)]\nmod tests {}\n", 1),
+    ] {
+        assert_eq!(lines_of_code(text), expected, "{text}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Building the extension modules, and putting them where Python finds them.
 
-use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, EXE_SUFFIX};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -64,6 +64,54 @@ impl Build {
         }
     }
 
+    /// The same for an example that is a workspace of its own: many crates, of which the
+    /// example needs little.
+    pub(crate) fn of_example(checkout: &Checkout, workspace: &str) -> Self {
+        Self {
+            sources: checkout.root().join("examples").join(workspace),
+            target: checkout.target().join(workspace),
+            modules: checkout.modules(),
+            quick: true,
+        }
+    }
+
+    /// Cargo with this command, in release.
+    fn cargo(&self, checkout: &Checkout, interpreter: &Interpreter, command: &str) -> Command {
+        let mut cargo = cargo(checkout);
+        cargo
+            .current_dir(&self.sources)
+            // The same for every environment of this interpreter, so that
+            // changing the environment rebuilds nothing.
+            .env("PYO3_PYTHON", &interpreter.executable)
+            .args([command, "--release", "--target-dir"])
+            .arg(&self.target);
+        if self.quick {
+            cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+            cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "0");
+            cargo.env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true");
+        }
+        cargo
+    }
+
+    /// Builds a program of the same workspace, and returns its path.
+    pub(crate) fn program(
+        &self,
+        checkout: &Checkout,
+        interpreter: &Interpreter,
+        name: &str,
+        stage: &mut Stage,
+    ) -> Outcome<PathBuf> {
+        stage.run(self.cargo(checkout, interpreter, "build").args(["--bin", name])).map_err(
+            |_| {
+                format!(
+                    "the program {name} does not build; see the compiler's messages in {}.",
+                    stage.log_path().display()
+                )
+            },
+        )?;
+        Ok(self.target.join("release").join(format!("{name}{EXE_SUFFIX}")))
+    }
+
     /// Builds `modules` in release and installs each.
     pub(crate) fn run(
         &self,
@@ -73,20 +121,8 @@ impl Build {
         stage: &mut Stage,
     ) -> Outcome {
         for module in modules {
-            let mut command = cargo(checkout);
-            command
-                .current_dir(&self.sources)
-                // The same for every environment of this interpreter, so that
-                // changing the environment rebuilds nothing.
-                .env("PYO3_PYTHON", &interpreter.executable)
-                .args(["rustc", "--release", "--lib", "--package", module.package])
-                .arg("--target-dir")
-                .arg(&self.target);
-            if self.quick {
-                command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
-                command.env("CARGO_PROFILE_RELEASE_DEBUG", "0");
-                command.env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true");
-            }
+            let mut command = self.cargo(checkout, interpreter, "rustc");
+            command.args(["--lib", "--package", module.package]);
             if cfg!(target_os = "macos") {
                 // Python's own symbols are found when the module is loaded.
                 command.args(["--", "-C", "link-arg=-undefined", "-C", "link-arg=dynamic_lookup"]);

@@ -110,6 +110,7 @@ const FULL: &[(&str, Body)] = &[
     ("example: notebook", examples::notebook),
     ("example: template", examples::template),
     ("example: wrapped", examples::wrapped),
+    ("example: shared-memory", examples::shared_memory),
     ("example: ranks", examples::ranks),
     ("example: coming-from", examples::coming_from),
     ("example: crates", examples::crates),

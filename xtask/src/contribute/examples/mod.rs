@@ -61,6 +61,16 @@ const WRAPPED: PythonExample = PythonExample {
     prepare: None,
 };
 
+const SHARED_MEMORY: PythonExample = PythonExample {
+    name: "shared-memory",
+    module: Module { package: "dlpack-frames", name: "dlpack_frames", sources: None },
+    place: Place::Tests(Packages::Torch),
+    program: "shared-memory/main.py",
+    workspace: Some("shared-memory"),
+    launcher: None,
+    prepare: Some(python::publisher),
+};
+
 const RANKS: Module = Module { package: "dlpack-ranks", name: "dlpack_ranks", sources: None };
 
 const MPI: PythonExample = PythonExample {
@@ -97,7 +107,7 @@ const RAY: PythonExample = PythonExample {
 type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
 
 /// Those that `example` runs, and what each shows.
-const EXAMPLES: [Example; 9] = [
+const EXAMPLES: [Example; 10] = [
     ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
     ("functions", "functions that accept, change and return arrays, and their tests", |at| {
         FUNCTIONS.run(at)
@@ -110,6 +120,11 @@ const EXAMPLES: [Example; 9] = [
         NOTEBOOK.run(at)
     }),
     ("wrapped", "types of ndarray, image and candle as Python classes", |at| WRAPPED.run(at)),
+    (
+        "shared-memory",
+        "frames that one process writes and another one uses, in the same pages",
+        |at| SHARED_MEMORY.run(at),
+    ),
     ("mpi", "two ranks of MPI add up memory of Rust; no NumPy in between", |at| MPI.run(at)),
     ("gloo", "the same with torch.distributed", |at| GLOO.run(at)),
     ("ray", "memory of Rust into Ray's object store, with one copy", |at| RAY.run(at)),
@@ -144,6 +159,14 @@ pub(crate) fn notebook(context: &Context, stage: &mut Stage) -> Ending {
 
 pub(crate) fn wrapped(context: &Context, stage: &mut Stage) -> Ending {
     WRAPPED.step(context, stage)
+}
+
+/// A publisher and a subscriber, in two processes.
+pub(crate) fn shared_memory(context: &Context, stage: &mut Stage) -> Ending {
+    if !cfg!(target_os = "linux") {
+        return Err(Stop::Skipped("the example compares the files in /proc/PID/maps".to_owned()));
+    }
+    SHARED_MEMORY.step(context, stage)
 }
 
 /// The engines for several processes.

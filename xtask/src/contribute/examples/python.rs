@@ -86,15 +86,12 @@ impl PythonExample {
         environment: &Environment,
         stage: &mut Stage,
     ) -> Outcome<Command> {
-        let mut build = Build::of(checkout);
+        let mut build = match self.workspace {
+            Some(workspace) => Build::of_example(checkout, workspace),
+            None => Build::of(checkout),
+        };
         if matches!(self.place, Place::Engines) {
             build.modules = checkout.engines_venv().with_file_name("python");
-        }
-        if let Some(workspace) = self.workspace {
-            build.sources = checkout.root().join("examples").join(workspace);
-            build.target = checkout.target().join(workspace);
-            // Many crates, of which the example needs little.
-            build.quick = true;
         }
         build.run(checkout, &environment.interpreter, &[self.module], stage)?;
         check_import(&mut environment.python(checkout), self.module, &build.modules, stage)?;
@@ -110,6 +107,16 @@ impl PythonExample {
         program.arg(checkout.root().join("examples").join(self.program)).args(arguments);
         Ok(program)
     }
+}
+
+/// The program that publishes frames in shared memory.
+pub(super) fn publisher(
+    checkout: &Checkout,
+    environment: &Environment,
+    stage: &mut Stage,
+) -> Outcome<Vec<PathBuf>> {
+    let build = Build::of_example(checkout, "shared-memory");
+    Ok(vec![build.program(checkout, &environment.interpreter, "publisher", stage)?])
 }
 
 /// The model, without the packages that its package would bring.
