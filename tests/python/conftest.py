@@ -25,8 +25,8 @@ TOOLS = (
     *("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl"),
     *("vulkan", "webgpu"),
     *("asan", "lsan", "tsan", "cargo-careful", "cargo-fuzz", "free-threaded"),
-    *("no_std", "msrv", "wasm32", "cargo-deny", "cargo-hack", "cargo-mutants", "minimal-versions"),
-    *("public-api", "semver"),
+    *("no_std", "msrv", "wasm32", "node", "eigen", "cargo-deny", "cargo-hack", "cargo-mutants"),
+    *("minimal-versions", "public-api", "semver"),
 )
 MODULES = ("dlpack_example", "dlpack_testing")
 

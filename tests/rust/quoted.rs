@@ -15,6 +15,7 @@ const MARK: &str = "<!-- quoted: ";
 const PAGES_WITH_EXCERPTS: &[&str] = &[
     "docs/reference.md",
     "docs/types-of-other-crates.md",
+    "examples/no-python/README.md",
     "examples/ranks/README.md",
     "examples/functions/README.md",
     "examples/safetensors/README.md",

@@ -1,5 +1,5 @@
-//! The example without Python: two Rust libraries and a C++ program, as they are
-//! and under AddressSanitizer.
+//! The example without Python: two Rust libraries and two C++ programs, one of them with
+//! Eigen, as they are and under AddressSanitizer.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use crate::contribute::test::Context;
 use crate::quality::sanitize::NO_ASM;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
+use crate::system;
 
 /// Where the example is, from the root.
 const FOLDER: &str = "examples/no-python";
@@ -19,30 +20,69 @@ const LIBRARIES: [&str; 2] = ["no-python-producer", "no-python-consumer"];
 /// The one platform on which the sanitized program has been run.
 const SANITIZED: &str = "x86_64-unknown-linux-gnu";
 
-/// Builds the example and runs it in this terminal.
+/// The folder of Eigen's headers, from the package of Debian and Ubuntu.
+const EIGEN: &str = "/usr/include/eigen3";
+
+/// A C++ program of the example.
+#[derive(Clone, Copy)]
+struct Program {
+    source: &'static str,
+    includes: Option<&'static str>,
+}
+
+const EXCHANGE: Program = Program { source: "main.cpp", includes: None };
+const MATRICES: Program = Program { source: "eigen.cpp", includes: Some(EIGEN) };
+
+/// Builds the example and runs it in this terminal; the program with Eigen, if Eigen is
+/// installed.
 pub(crate) fn example(checkout: &Checkout) -> Outcome {
     compiler()?;
     let mut stage = Stage::begin(checkout, "example without Python", "no-python")?;
-    let program = build(checkout, &mut stage, false).inspect_err(|_| stage.print_tail())?;
-    stage.done("built");
-    println!();
-    let status = Command::new(&program).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{} ended with {status}; see above.", program.display())),
-        Err(error) => Err(format!("{} does not start ({error}).", program.display())),
+    let mut programs = Vec::new();
+    for program in [EXCHANGE, MATRICES] {
+        if program.includes.is_none_or(|folder| Path::new(folder).exists()) {
+            let built = build(checkout, &mut stage, program, false);
+            programs.push(built.inspect_err(|_| stage.print_tail())?);
+        } else {
+            stage.note("without Eigen (Debian and Ubuntu: apt-get install libeigen3-dev)");
+        }
     }
+    stage.done("built");
+    for program in programs {
+        println!();
+        match Command::new(&program).status() {
+            Ok(status) if status.success() => {}
+            Ok(status) => {
+                return Err(format!("{} ended with {status}; see above.", program.display()));
+            }
+            Err(error) => return Err(format!("{} does not start ({error}).", program.display())),
+        }
+    }
+    Ok(())
 }
 
 /// The example under AddressSanitizer, in which a leak is a failure.
 pub(crate) fn sanitized(context: &Context, stage: &mut Stage) -> Ending {
+    run_sanitized(context, stage, EXCHANGE)
+}
+
+/// The same for the program with Eigen.
+pub(crate) fn eigen(context: &Context, stage: &mut Stage) -> Ending {
+    let present = || Path::new(EIGEN).exists();
+    if let Err(reason) = system::ensure("Eigen", &["libeigen3-dev"], present, stage) {
+        return missing("eigen", reason);
+    }
+    run_sanitized(context, stage, MATRICES)
+}
+
+fn run_sanitized(context: &Context, stage: &mut Stage, program: Program) -> Ending {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return missing("asan", format!("the sanitized example is for {SANITIZED}"));
     }
     if let Err(reason) = compiler() {
         return missing("asan", reason.trim_end_matches('.').to_owned());
     }
-    let program = build(&context.checkout, stage, true)?;
+    let program = build(&context.checkout, stage, program, true)?;
     let mut command = Command::new(program);
     command.env("ASAN_OPTIONS", "detect_leaks=1:strict_string_checks=1");
     Ok(stage.run(&mut command)?)
@@ -55,8 +95,13 @@ fn compiler() -> Outcome {
         .ok_or_else(|| "there is no C++ compiler: install g++.".to_owned())
 }
 
-/// Builds both libraries and the program, and returns where the program is.
-fn build(checkout: &Checkout, stage: &mut Stage, sanitized: bool) -> Outcome<PathBuf> {
+/// Builds both libraries and a program, and returns the path of the program.
+fn build(
+    checkout: &Checkout,
+    stage: &mut Stage,
+    Program { source, includes }: Program,
+    sanitized: bool,
+) -> Outcome<PathBuf> {
     let target = checkout.target().join("no-python");
     let mut libraries = cargo(checkout);
     libraries.arg("build").args(LIBRARIES.map(|name| format!("--package={name}")));
@@ -74,13 +119,15 @@ fn build(checkout: &Checkout, stage: &mut Stage, sanitized: bool) -> Outcome<Pat
     };
     stage.run(&mut libraries)?;
     let folder = checkout.root().join(FOLDER);
-    let program = outputs.join(if sanitized { "no-python-sanitized" } else { "no-python" });
+    let program = outputs.join(source.replace(".cpp", if sanitized { "-sanitized" } else { "" }));
     let mut compile = Command::new("g++");
     compile.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-pthread"]);
     if sanitized {
         compile.args(["-fsanitize=address", "-fno-omit-frame-pointer"]);
     }
-    compile.arg(folder.join("main.cpp")).arg("-o").arg(&program);
+    // Warnings in Eigen's headers are not ours.
+    compile.args(includes.into_iter().flat_map(|folder| ["-isystem", folder]));
+    compile.arg(folder.join(source)).arg("-o").arg(&program);
     compile.args(LIBRARIES.map(|name| library(&outputs, name)));
     compile.arg(format!("-Wl,-rpath,{}", outputs.display()));
     stage.run(&mut compile)?;

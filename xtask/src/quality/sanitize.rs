@@ -55,6 +55,7 @@ pub(crate) const STEPS: &[(&str, Body)] = &[
     ("valgrind, cpython", cpython),
     ("cpython, address sanitizer", asan_python::cpython),
     ("no python, address sanitizer", no_python::sanitized),
+    ("eigen, address sanitizer", no_python::eigen),
     ("loom", loom::models),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),

@@ -2,6 +2,7 @@
 
 mod coming_from;
 mod crates;
+mod node;
 mod python;
 mod template;
 
@@ -9,6 +10,7 @@ use std::process::{Command, Stdio};
 
 pub(crate) use coming_from::coming_from;
 pub(crate) use crates::crates;
+pub(crate) use node::step as node;
 use python::{Place, PythonExample};
 pub(crate) use template::step as template;
 
@@ -107,8 +109,9 @@ const RAY: PythonExample = PythonExample {
 type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
 
 /// Those that `example` runs, and what each shows.
-const EXAMPLES: [Example; 10] = [
+const EXAMPLES: [Example; 11] = [
     ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
+    ("node", "typed arrays of Node.js over memory of Rust, and the reverse", node::run),
     ("functions", "functions that accept, change and return arrays, and their tests", |at| {
         FUNCTIONS.run(at)
     }),

@@ -1,0 +1,5 @@
+//! Linker arguments for an addon.
+
+fn main() {
+    napi_build::setup();
+}
