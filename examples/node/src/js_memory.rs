@@ -174,8 +174,8 @@ pub(crate) fn from_typed_array<'env>(
     let view = Uint8ArraySlice::from_arraybuffer(&hidden, info.offset, info.bytes)?;
     // SAFETY: the view is a `Uint8Array` of the current call.
     let bytes = unsafe { Uint8Array::from_napi_value(env.raw(), view.raw()) }?;
-    let _shown = Shown::new(info.data.addr(), info.bytes)?;
-    let memory = JsMemory { bytes, dtype: info.dtype, _shown, _loan: Loan::new() };
+    let shown = Shown::new(info.data.addr(), info.bytes)?;
+    let memory = JsMemory { bytes, dtype: info.dtype, _shown: shown, _loan: Loan::new() };
     Ok(JsArray { data: memory, shape }.into_dlpack()?.import()?)
 }
 

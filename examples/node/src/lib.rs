@@ -50,7 +50,12 @@ macro_rules! with_type {
 }
 
 /// The sum of the elements, each converted to `f64`.
-#[expect(clippy::cast_lossless, clippy::cast_precision_loss, reason = "one cast for all types")]
+#[allow(
+    clippy::cast_lossless,
+    clippy::cast_precision_loss,
+    clippy::unnecessary_cast,
+    reason = "one cast for all types"
+)]
 fn sum(tensor: &ImportedTensor) -> Checked<f64> {
     with_type!(tensor, T => {
         let mut sum = 0.0;
@@ -176,7 +181,7 @@ impl Tensor {
             let end = Instant::now() + Duration::from_millis(milliseconds.into());
             let mut is_same = true;
             while Instant::now() < end {
-                is_same &= sum(&tensor).is_ok_and(|sum| sum == first);
+                is_same &= sum(&tensor).is_ok_and(|sum| sum.to_bits() == first.to_bits());
             }
             drop(tensor);
             WATCHED.fetch_add(u32::from(is_same), Ordering::SeqCst);
@@ -247,7 +252,7 @@ impl Signal {
     /// Writes all samples, from Rust.
     #[napi]
     pub fn fill(&self, value: f64) {
-        #[expect(clippy::cast_possible_truncation, reason = "JavaScript has no `f32`")]
+        #[allow(clippy::cast_possible_truncation, reason = "JavaScript has no `f32`")]
         self.0.data.fill(value as f32);
     }
 

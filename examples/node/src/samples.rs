@@ -89,8 +89,8 @@ pub(crate) fn described(name: &str, transposed: bool) -> Result<ImportedTensor, 
     let dtype = DataType::from_name(name).ok_or(Error::Custom("this is not a dtype of DLPack"))?;
     let bytes = 6 * usize::from(dtype.bits()).div_ceil(8) * usize::from(dtype.lanes());
     let strides = if transposed { vec![1, 2] } else { vec![3, 1] };
-    let (bytes, shape, _counted) = (vec![0; bytes], vec![2, 3], Counted::new());
-    Described { bytes, shape, strides, dtype, _counted }.into_dlpack()?.import()
+    let (bytes, shape) = (vec![0; bytes], vec![2, 3]);
+    Described { bytes, shape, strides, dtype, _counted: Counted::new() }.into_dlpack()?.import()
 }
 
 /// Returns three read-only elements.
