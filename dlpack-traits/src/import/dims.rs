@@ -156,16 +156,17 @@ fn walk_to<N>(
         Some(numel)
     };
     if let Some(strides) = strides.and_then(|strides| strides.get(..shape.len())) {
-        for ((axis, (to_dim, to_stride)), (&dim, &stride)) in
-            to.zip(shape.iter().zip(strides)).rev()
+        for ((axis, (to_dim, to_stride)), (dim, stride)) in to.zip(shape.iter().zip(strides)).rev()
         {
+            let (dim, stride) = (read_once(dim), read_once(stride));
             put(to_dim, dim);
             put(to_stride, stride);
             step(dim, stride).ok_or(axis)?;
         }
     } else {
         let mut stride = 1;
-        for ((axis, (to_dim, to_stride)), &dim) in to.zip(shape).rev() {
+        for ((axis, (to_dim, to_stride)), dim) in to.zip(shape).rev() {
+            let dim = read_once(dim);
             put(to_dim, dim);
             put(to_stride, stride);
             stride = step(dim, stride).ok_or(axis)?;
@@ -182,7 +183,19 @@ fn copy_to<N>(
     left: usize,
     put: impl Fn(&mut N, i64),
 ) {
-    to_shape.iter_mut().zip(shape).take(left).for_each(|(to, &dim)| put(to, dim));
+    to_shape.iter_mut().zip(shape).take(left).for_each(|(to, dim)| put(to, read_once(dim)));
     let strides = strides.into_iter().flatten();
-    to_strides.iter_mut().zip(strides).take(left).for_each(|(to, &stride)| put(to, stride));
+    to_strides
+        .iter_mut()
+        .zip(strides)
+        .take(left)
+        .for_each(|(to, stride)| put(to, read_once(stride)));
+}
+
+/// Reads a number of a foreign array by exactly one load. The compiler may turn an ordinary read
+/// into two, and did in release builds.
+#[inline(always)]
+fn read_once(number: &i64) -> i64 {
+    // SAFETY: `number` is a reference to an initialised number.
+    unsafe { (&raw const *number).read_volatile() }
 }

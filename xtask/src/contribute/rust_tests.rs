@@ -29,7 +29,11 @@ pub(crate) fn rust_tests(context: &Context, stage: &mut Stage) -> Ending {
         // The ABI test finds `dlpack.h` in tvm-ffi's wheel.
         command.env("DLPACK_REQUIRE", environment.required("header"));
     }
-    run_tests(stage, &mut command)
+    run_tests(stage, &mut command)?;
+    // The optimizer may turn one read of foreign memory into two: this test counts them.
+    let mut optimized = cargo(&context.checkout);
+    optimized.args(["test", "--release", "--test=hostile"]).args(SELECTION);
+    run_tests(stage, &mut optimized)
 }
 
 /// Checks the compiler messages of the derive for invalid input.
