@@ -106,6 +106,8 @@ fn check(job: &Job, changed: &BTreeMap<String, Changed>) -> Result<BTreeSet<usiz
         return Ok(wrong);
     }
     let mut unknown = Vec::new();
+    // Mutants of the functions with errors that are not in the text of a mutant.
+    let mut around = BTreeSet::new();
     for message in &messages {
         let message = &message["message"];
         if message["level"] != "error" {
@@ -126,9 +128,14 @@ fn check(job: &Job, changed: &BTreeMap<String, Changed>) -> Result<BTreeSet<usiz
             found.extend(spans.iter().filter_map(|span| arm_behind(span, changed)));
         }
         if found.is_empty() && !spans.is_empty() {
+            let primary = spans.iter().filter(|span| span["is_primary"] == true);
+            around.extend(primary.filter_map(|span| return_around(span, changed)));
             unknown.push(message["rendered"].as_str().unwrap_or("").to_owned());
         }
         wrong.extend(found);
+    }
+    if wrong.is_empty() {
+        wrong = around;
     }
     if wrong.is_empty() {
         return Err(format!("no mutant is to blame:\n{}", unknown.join("\n")));
@@ -148,6 +155,19 @@ fn mutant_at(span: &Value, changed: &BTreeMap<String, Changed>) -> Option<usize>
     };
     let inside = file.places.iter().filter(touches).min_by_key(|(_, place)| place.len());
     inside.map(|(number, _)| *number)
+}
+
+/// Returns the first mutant that returns early from the innermost function around a
+/// compiler span. In a function that returns `impl Trait`, the early return determines the
+/// type, and the compiler reports that the original expression has another one.
+fn return_around(span: &Value, changed: &BTreeMap<String, Changed>) -> Option<usize> {
+    let file = changed.get(span["file_name"].as_str()?)?;
+    let start = usize::try_from(span["byte_start"].as_u64()?).ok()?;
+    let around = file.bodies.iter().filter(|(_, body)| body.contains(&start));
+    // Of several in one function the first in the text has the longest body.
+    let innermost = around.clone().map(|(_, body)| body.end).min()?;
+    let in_it = around.filter(|(_, body)| body.end == innermost);
+    in_it.min_by_key(|(_, body)| body.start).map(|(number, _)| *number)
 }
 
 /// The mutant that takes out the next arm.

@@ -15,18 +15,20 @@ pub(crate) struct Changed {
     pub(crate) text: String,
     /// Bytes of the text, by numbers of mutants.
     pub(crate) places: Vec<(usize, Range<usize>)>,
+    /// The whole bodies of functions that a mutant returns from early, by its number.
+    pub(crate) bodies: Vec<(usize, Range<usize>)>,
 }
 
 /// One mistake at a place of the source.
 struct Edit {
     number: usize,
-    /// The text that is replaced while the switch is on; empty for insertions.
+    /// The text that is replaced while the switch is on; empty for guards of arms without one.
     range: Range<usize>,
     kind: Kind,
 }
 
 enum Kind {
-    /// A statement before the first of a function.
+    /// A statement before the first of a function, whose body is the range.
     Return(String),
     /// An expression for the one in the range.
     Instead(String),
@@ -50,7 +52,7 @@ pub(crate) fn rewrite(text: &str, mutants: &mut [(usize, &mut Mutant)]) -> Resul
         mutant.constant = found.constants.iter().any(|range| range.contains(&start));
         mutant.line = text[lines.line_of(mutant.span.start.line)].trim().to_owned();
         let edit = match mutant.genre {
-            Genre::FnValue => Some((start..start, Kind::Return(mutant.replacement.clone()))),
+            Genre::FnValue => Some((start..end, Kind::Return(mutant.replacement.clone()))),
             Genre::BinaryOperator => found.binary.get(&start).map(|(whole, left, right)| {
                 let (left, right) = (&text[left.clone()], &text[right.clone()]);
                 let mistake = format!("({left}) {} ({right})", mutant.replacement);
@@ -118,8 +120,10 @@ fn write(text: &str, edits: &[Edit]) -> Changed {
         }
     }
     pieces.sort_by_key(|(offset, order, ..)| (*offset, *order));
-    let mut changed = Changed { text: String::new(), places: Vec::new() };
+    let mut changed = Changed { text: String::new(), places: Vec::new(), bodies: Vec::new() };
     let mut at = 0;
+    // Offsets before, and by how many bytes the text from there on has moved.
+    let mut moved = vec![(0, 0)];
     for (offset, _, piece, number) in pieces {
         changed.text.push_str(&text[at..offset]);
         at = offset;
@@ -128,8 +132,15 @@ fn write(text: &str, edits: &[Edit]) -> Changed {
         if let Some(number) = number {
             changed.places.push((number, start..changed.text.len()));
         }
+        moved.push((offset, changed.text.len() - offset));
     }
     changed.text.push_str(&text[at..]);
+    for edit in edits.iter().filter(|edit| matches!(edit.kind, Kind::Return(_))) {
+        let start = changed.places.iter().find(|(number, _)| *number == edit.number);
+        let before = moved.partition_point(|(offset, _)| *offset <= edit.range.end);
+        let end = edit.range.end + moved[before - 1].1;
+        changed.bodies.extend(start.map(|(number, place)| (*number, place.start..end)));
+    }
     changed
 }
 
@@ -296,5 +307,32 @@ impl Visit<'_> for Found<'_> {
             }
         }
         visit::visit_expr_struct(self, expr);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edit, Kind, write};
+
+    /// The body ends behind the insertions in it, and before the next function.
+    #[test]
+    fn body_of_an_early_return_covers_the_whole_function() {
+        let text = "fn a() -> i32 { 1 + 2 } fn b() -> i32 { 3 }";
+        let (a, b) = (text.find("1 + 2").unwrap(), text.find('3').unwrap());
+        let edit = |number, range, kind| Edit { number, range, kind };
+        let edits = [
+            edit(1, a..a + 5, Kind::Return("0".to_owned())),
+            edit(2, a..a + 5, Kind::Instead("1 - 2".to_owned())),
+            edit(3, b..b + 1, Kind::Return("0".to_owned())),
+        ];
+        let changed = write(text, &edits);
+        let body = |index: usize| {
+            let (number, range) = &changed.bodies[index];
+            (*number, &changed.text[range.clone()])
+        };
+        let first = "if crate::switch::on(1) { return 0; } \
+                     (if crate::switch::on(2) { 1 - 2 } else { 1 + 2 })";
+        assert_eq!(body(0), (1, first));
+        assert_eq!(body(1), (3, "if crate::switch::on(3) { return 0; } 3"));
     }
 }
