@@ -15,19 +15,12 @@ use crate::stream::StreamArg;
 ///
 /// ```
 /// use dlpack_traits::backend::{Cpu, copy_to_host};
-/// use dlpack_traits::{Flags, SharedBuffer};
-/// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
-/// # struct Samples(SharedBuffer<f32>);
-/// # impl DLPackExport for Samples {
-/// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-/// #         out.shape(&[3]).data(self.0.data())
-/// #     }
-/// # }
+/// use dlpack_traits::{Flags, OwnedTensor};
 ///
-/// let samples = Samples(SharedBuffer::from_slice(&[1.0, 2.0, 3.0])?);
+/// let samples = OwnedTensor::from_vec(vec![1.0_f32, 2.0, 3.0]);
 /// let copy = copy_to_host::<Cpu, _>(&samples)?;
 /// assert_eq!(copy.flags(), Flags::IS_COPIED);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 ///
 /// # Errors

@@ -23,20 +23,13 @@ pub(crate) const INLINE: usize = 8;
 /// that is borrowed for the duration of a call stores one on the stack:
 ///
 /// ```
-/// use dlpack_traits::{DLPackExport, DataRef, Slot};
-/// # use dlpack_traits::{Describe, Description, Error, Storage};
-/// # struct Samples(Vec<f32>);
-/// # impl DLPackExport for Samples {
-/// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-/// #         out.shape(&[2]).data(self.0.data())
-/// #     }
-/// # }
+/// use dlpack_traits::{DLPackExport, OwnedTensor, Slot};
 ///
-/// let samples = Samples(vec![1.0, 2.0]);
+/// let samples = OwnedTensor::from_vec(vec![1.0_f32, 2.0]);
 /// let mut slot = Slot::new();
 /// let tensor = samples.describe(slot.describe())?;
 /// assert_eq!(tensor.shape(), [2]); // no allocation, and nothing is moved
-/// # Ok::<(), Error>(())
+/// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 #[repr(C)]
 pub struct Slot {

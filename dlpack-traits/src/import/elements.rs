@@ -49,7 +49,7 @@ use crate::storage::{Access, BLOCK, BlockBuffer};
 /// is read as [`Lanes`](crate::Lanes).
 ///
 /// ```
-/// use dlpack_traits::{Error, ImportedTensor};
+/// use dlpack_traits::{DLPackExport, Error, ImportedTensor, OwnedTensor};
 ///
 /// fn range(tensor: &ImportedTensor) -> Result<(f32, f32), Error> {
 ///     let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
@@ -61,15 +61,9 @@ use crate::storage::{Access, BLOCK, BlockBuffer};
 ///     });
 ///     Ok((low, high))
 /// }
-/// # use dlpack_traits::{DLPackExport, Describe, Description, Storage};
-/// # struct Samples(Vec<f32>);
-/// # impl DLPackExport for Samples {
-/// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-/// #         out.shape(&[2, 2]).data(self.0.data())
-/// #     }
-/// # }
-/// # let tensor = Samples(vec![1.0, -2.0, 3.0, 0.5]).into_dlpack()?.import()?;
-/// # assert_eq!(range(&tensor)?, (-2.0, 3.0));
+///
+/// let matrix = OwnedTensor::new(vec![1.0_f32, -2.0, 3.0, 0.5], &[2, 2])?;
+/// assert_eq!(range(&matrix.into_dlpack()?.import()?)?, (-2.0, 3.0));
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Elements<'a, T> {

@@ -25,20 +25,10 @@ use crate::strides;
 /// the write of a block is lost.
 ///
 /// ```
-/// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
-/// # struct Samples(Vec<f32>);
-/// # impl DLPackExport for Samples {
-/// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-/// #         out.shape(&[2, 2]).data(self.0.data())
-/// #     }
-/// #     fn describe_mut<'a>(
-/// #         &'a mut self,
-/// #         out: Describe<'a>,
-/// #     ) -> Result<dlpack_traits::DescriptionMut<'a>, Error> {
-/// #         out.shape(&[2, 2]).data_mut(self.0.data_mut())
-/// #     }
-/// # }
-/// let mut tensor = Samples(vec![1.0, 2.0, 3.0, 4.0]).into_dlpack()?.import()?;
+/// use dlpack_traits::{DLPackExport, OwnedTensor};
+///
+/// let matrix = OwnedTensor::new(vec![1.0_f32, 2.0, 3.0, 4.0], &[2, 2])?;
+/// let mut tensor = matrix.into_dlpack()?.import()?;
 /// let mut elements = tensor.elements_mut::<f32>()?;
 /// elements.update_blocks(|block| {
 ///     for value in block {
@@ -48,7 +38,7 @@ use crate::strides;
 /// elements.map_in_place(|value| value.min(6.0));
 /// elements.store(&[0, 0], 0.5)?;
 /// assert_eq!(elements.as_elements().to_vec()?, [0.5, 4.0, 6.0, 6.0]);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct ElementsMut<'a, T> {
     /// Invariant: the memory may be written, and no two indices name the same element.
