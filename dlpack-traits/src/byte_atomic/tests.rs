@@ -326,7 +326,6 @@ fn four_runs_are_collected() {
             for skew in 0..if cfg!(miri) { 2 } else { 9 } {
                 let mut memory = pattern(320, 0);
                 let start = 150 + skew;
-                let first = memory[start..].as_mut_ptr();
                 let mut to = pattern(4 * RUN + 8, 0x80);
                 let mut expected = to.clone();
                 let mut at = start;
@@ -334,6 +333,8 @@ fn four_runs_are_collected() {
                     part.copy_from_slice(&memory[at..at + RUN]);
                     at = at.wrapping_add_signed(step);
                 }
+                // Of the whole vector: negative steps lead to bytes before `start`.
+                let first = memory.as_mut_ptr().wrapping_add(start);
                 // SAFETY: 1 and 2. The vector contains all four runs, and nothing else accesses
                 // it. 3. `to` has room for them from its third byte on.
                 unsafe { load_four::<RUN>(first, step, to[3..].as_mut_ptr()) };
