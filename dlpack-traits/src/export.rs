@@ -221,9 +221,9 @@ pub(crate) fn export_owned<T: DLPackExport + Send + 'static>(
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
     // The safety proof relies on the order of these steps; see docs/SAFETY.md.
-    let placed = Packet::place(owner)?;
-    placed.owner().sync_for(consumer)?;
-    placed.lend(AsExport, consumer, Flags::NONE)
+    let packet = Packet::place(owner)?;
+    packet.owner().sync_for(consumer)?;
+    packet.lend(AsExport, consumer, Flags::NONE)
 }
 
 /// Exports with an additional owner: [`DLPackExport::to_dlpack`].
@@ -232,16 +232,16 @@ pub(crate) fn export_shared<T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
-    let placed = match tensor.share() {
-        // First, so that `Placed` drops the owner if a hook panics, and catches a second
+    let packet = match tensor.share() {
+        // First, so that `Packet` drops the owner if a hook panics, and catches a second
         // panic.
         Some(owner) => Some(Packet::place_shared(owner)?),
         None => None,
     };
-    if placed.is_some() {
+    if packet.is_some() {
         tensor.sync_for(consumer)?;
     }
-    Packet::lend_in(placed, tensor, consumer)
+    Packet::lend_in(packet, tensor, consumer)
 }
 
 /// [`DLPackExport::tensor`], outlined once per type, for slow paths.

@@ -15,9 +15,9 @@ pub(crate) fn compact_managed<S: Storage + Send + 'static>(
     shape: &[i64],
     synchronized: ConsumerPlace,
 ) -> Result<ManagedTensor, Error> {
-    let placed = Packet::place(owner)?;
+    let packet = Packet::place(owner)?;
     // SAFETY: 1. The only pending work is that of the consumer in that place.
-    unsafe { placed.lend_at(Whole { shape }, None, synchronized, Flags::NONE) }
+    unsafe { packet.lend_at(Whole { shape }, None, synchronized, Flags::NONE) }
 }
 
 /// Exports a copy of the bytes that a tensor spans, with the strides of the tensor. The
@@ -28,9 +28,9 @@ pub(crate) fn spanned_managed(
     view: &TensorView<'_>,
     synchronized: ConsumerPlace,
 ) -> Result<ManagedTensor, Error> {
-    let placed = Packet::place(owner)?;
+    let packet = Packet::place(owner)?;
     // SAFETY: 1. The copy was made for a consumer in that place.
-    unsafe { placed.lend_at(Spanned { view }, None, synchronized, Flags::IS_COPIED) }
+    unsafe { packet.lend_at(Spanned { view }, None, synchronized, Flags::IS_COPIED) }
 }
 
 /// Lends all memory of the owner, contiguously.

@@ -18,17 +18,17 @@ use crate::panic::catch_panic;
 ///
 /// # Safety
 ///
-/// 1. `managed` points to a struct that [`Placed`] wrote for the same `O`, or to a copy of
+/// 1. `managed` points to a struct that [`Packet`] wrote for the same `O`, or to a copy of
 ///    one whose `manager_ctx` was not changed.
 /// 2. This is the only call for that struct, and nothing uses its memory any more.
 ///
-/// [`Placed`]: crate::managed::packet::Placed
+/// [`Packet`]: crate::managed::packet::Packet
 pub(crate) unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
     // SAFETY: 1. By 1 it points to such a struct.
     let Some(ctx) = (unsafe { DLManagedTensorVersioned::read_ctx(managed) }) else { return };
-    // SAFETY: 1. `Placed` stored the address of the packet there.
+    // SAFETY: 1. `Packet` stored the address of the packet there.
     let place = unsafe { Allocation::<O>::from_ctx(ctx) };
-    // SAFETY: 1. By 2 nothing uses it again. 2. `Placed` initialised the owner.
+    // SAFETY: 1. By 2 nothing uses it again. 2. `Packet` initialised the owner.
     let run = move || unsafe { place.release() };
     if needs_drop::<O>() {
         // The packet is freed either way, and a deleter cannot report the panic.

@@ -167,8 +167,8 @@ mod tests {
 
     fn exported(alive: &Arc<()>, flags: Flags) -> RawManaged {
         let owner = Owner(vec![1.0, 2.0], Arc::clone(alive));
-        let placed = Packet::place(owner).expect("memory");
-        let exported = placed.lend(AsExport, StreamArg::unspecified(), flags);
+        let packet = Packet::place(owner).expect("memory");
+        let exported = packet.lend(AsExport, StreamArg::unspecified(), flags);
         exported.expect("a tensor").into()
     }
 

@@ -20,33 +20,34 @@ use crate::managed::head::Head;
 use crate::storage::{DataRef, SharedOwner, Storage};
 use crate::stream::{ConsumerPlace, StreamArg};
 
-/// The allocation of an export: the owner that keeps the elements alive, the C struct, and
-/// shape and strides.
-pub(crate) struct Packet;
-
-/// A packet with its owner in the final place. Its head is uninitialised until
-/// [`give_away`](Self::give_away). Dropping it drops the owner and frees the packet.
-pub(crate) struct Placed<O> {
+/// The allocation of an export: the owner that keeps the elements alive, in its final
+/// place, and the head with the C struct, shape and strides.
+///
+/// The head is uninitialised until [`give_away`](Self::give_away). Dropping a packet drops
+/// the owner and frees the allocation.
+pub(crate) struct Packet<O> {
     place: Allocation<O>,
 }
 
-impl Packet {
+impl<O> Packet<O> {
     /// Moves an owner to the place where it stays until the deleter drops it.
     ///
     /// On failure the owner is dropped.
     #[inline(always)]
-    pub(crate) fn place<O>(owner: O) -> Result<Placed<O>, Error> {
+    pub(crate) fn place(owner: O) -> Result<Self, Error> {
         let place = Allocation::allocate()?;
         // SAFETY: the place is aligned for an owner and contains none yet.
         unsafe { place.value().write(owner) };
-        Ok(Placed { place })
+        Ok(Self { place })
     }
+}
 
+impl Packet<SharedOwner> {
     /// As [`place`](Self::place), for a `SharedOwner`, which is moved word by word.
     ///
     /// On failure the owner is dropped.
     #[inline(always)]
-    pub(crate) fn place_shared(owner: SharedOwner) -> Result<Placed<SharedOwner>, Error> {
+    pub(crate) fn place_shared(owner: SharedOwner) -> Result<Self, Error> {
         let words = owner.into_words();
         let place = match Allocation::allocate() {
             Ok(place) => place,
@@ -59,7 +60,7 @@ impl Packet {
         // SAFETY: 1. The place is aligned for an owner and contains none yet. 2. The words
         // are not used again.
         unsafe { words.write(place.value().as_ptr()) };
-        Ok(Placed { place })
+        Ok(Self { place })
     }
 }
 
@@ -76,12 +77,11 @@ pub(crate) trait DescribeIn<'t> {
     fn describe_in(self, out: Describe<'t>) -> Result<Description<'t>, Error>;
 }
 
-impl<O: Send + 'static> Placed<O> {
+impl<O: Send + 'static> Packet<O> {
     /// The owner in its final place.
     #[inline(always)]
     pub(crate) fn owner(&self) -> &O {
-        // SAFETY: `Packet` initialised it; a method that borrows it for longer takes
-        // `self`.
+        // SAFETY: `place` initialised it; a method that borrows it for longer takes `self`.
         unsafe { self.place.value().as_ref() }
     }
 
@@ -169,7 +169,7 @@ impl<O: Send + 'static> Placed<O> {
     }
 }
 
-impl Packet {
+impl Packet<SharedOwner> {
     /// Lends the memory of an owner in its final place with the layout of a tensor, whose
     /// elements must all be in that memory, synchronizes it with the consumer, and returns
     /// the tensor.
@@ -182,17 +182,17 @@ impl Packet {
     #[inline(always)]
     #[expect(single_use_lifetimes, reason = "it cannot be elided in `impl DescribeIn`")]
     pub(crate) fn lend_in<'t>(
-        placed: Option<Placed<SharedOwner>>,
+        packet: Option<Self>,
         tensor: impl DescribeIn<'t>,
         consumer: StreamArg<'_>,
     ) -> Result<ManagedTensor, Error> {
         // A tensor without an owner is described too, for the error. It is the same call,
         // because each one compiles the whole description of the type.
         let mut aside = Slot::new();
-        let (data, slot) = match &placed {
+        let (data, slot) = match &packet {
             // SAFETY: nothing else borrows the owner. The borrow is treated as alive until
             // the deleter runs: the owner is not accessed any more.
-            Some(placed) => (unsafe { placed.place.value().as_ref() }.data(), placed.place.slot()),
+            Some(packet) => (unsafe { packet.place.value().as_ref() }.data(), packet.place.slot()),
             None => (DataRef::refused(&Error::NotShareable), &raw mut aside),
         };
         // SAFETY: 1. Only this function accesses the slot, until `into_relocated_facts` ends the
@@ -204,21 +204,21 @@ impl Packet {
         let checked = tensor.describe_in(out)?.into_checked();
         // SAFETY: 1. As above; the description in the slot ends here.
         let facts = unsafe { checked.into_relocated_facts(data.memory_ref(), slot) }?;
-        let Some(placed) = placed else { return Err(Error::NotShareable) };
+        let Some(packet) = packet else { return Err(Error::NotShareable) };
         // SAFETY: 1. The owner lent the memory in its final place, and is still borrowed
         // there.
         unsafe { facts.sync_for(consumer) }?;
         // SAFETY: 1. `into_relocated_facts` checked that the elements are in that memory. 2. The
         // statement above synchronized it.
-        Ok(unsafe { placed.give_away(&facts, consumer.place(), Flags::NONE) })
+        Ok(unsafe { packet.give_away(&facts, consumer.place(), Flags::NONE) })
     }
 }
 
-impl<O> Drop for Placed<O> {
+impl<O> Drop for Packet<O> {
     /// Frees a packet that was not exported.
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: 1. Only `self` has the address. 2. `Packet` initialised the owner.
+        // SAFETY: 1. Only `self` has the address. 2. `place` initialised the owner.
         unsafe { self.place.discard() }
     }
 }
