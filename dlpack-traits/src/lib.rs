@@ -143,6 +143,11 @@ pub use dlpack_derive::{
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
+/// Compiles the code blocks of the page at the package registry.
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../README.md")]
+struct RegistryReadme;
+
 /// Compiles the code blocks of the derive reference.
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../docs/derive.md")]

@@ -129,3 +129,53 @@ fn alone(manifest: &Path) -> Outcome {
     changed += rest;
     std::fs::write(manifest, changed).map_err(failed)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// The pages that package registries show.
+    const PAGES: [&str; 4] = [
+        "dlpack-derive/README.md",
+        "dlpack-traits/README.md",
+        "tools/conformance/README.md",
+        "tools/doctor/README.md",
+    ];
+
+    /// The targets of the links and pictures in a page that are not absolute addresses.
+    fn relative_links(page: &str) -> Vec<&str> {
+        let targets = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        targets.filter(|target| !target.starts_with("https://")).collect()
+    }
+
+    #[test]
+    fn pages_of_packages_have_no_relative_links() {
+        assert_eq!(
+            relative_links("[a](docs/a.md) [b](https://b) ![c](c.svg)"),
+            ["docs/a.md", "c.svg"]
+        );
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for page in PAGES {
+            let text = std::fs::read_to_string(root.join(page)).expect(page);
+            assert_eq!(relative_links(&text), Vec::<&str>::new(), "{page}");
+        }
+    }
+
+    #[test]
+    fn published_manifests_name_a_page_in_their_folder() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut count = 0;
+        for page in PAGES {
+            let folder = root.join(page.trim_end_matches("README.md"));
+            for manifest in ["Cargo.toml", "pyproject.toml"] {
+                let Ok(text) = std::fs::read_to_string(folder.join(manifest)) else { continue };
+                if text.contains("publish = false") {
+                    continue;
+                }
+                assert!(text.contains("\nreadme = \"README.md\"\n"), "{page}: {manifest}");
+                count += 1;
+            }
+        }
+        assert_eq!(count, 5, "three crates and two Python packages are published");
+    }
+}
