@@ -26,7 +26,7 @@ TOOLS = (
     *("vulkan", "webgpu"),
     *("asan", "lsan", "tsan", "cargo-careful", "cargo-fuzz", "free-threaded"),
     *("no_std", "msrv", "wasm32", "node", "eigen", "cargo-deny", "cargo-hack", "cargo-mutants"),
-    *("minimal-versions", "public-api", "semver"),
+    *("minimal-versions", "public-api", "semver", "docs-rs"),
 )
 MODULES = ("dlpack_example", "dlpack_testing")
 

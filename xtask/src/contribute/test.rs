@@ -11,7 +11,7 @@ use crate::contribute::{
     api, checks, demo, device_runtimes, examples, gpu_tests, matrix, mutants, no_python,
     oldest_rust, pictures, pyo3_range, python_tests, rules, rust_tests, vulkan_tests,
 };
-use crate::quality::{miri, publish, valgrind, wasm, wheels};
+use crate::quality::{docs_rs, miri, publish, valgrind, wasm, wheels};
 use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
@@ -105,6 +105,7 @@ const FULL: &[(&str, Body)] = &[
     ("demo", the_demo),
     ("pictures", pictures::step),
     ("packages", publish::packages),
+    ("docs without python", docs_rs::step),
     ("example: safetensors", examples::safetensors),
     ("example: functions", examples::functions),
     ("example: notebook", examples::notebook),

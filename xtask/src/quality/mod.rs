@@ -2,6 +2,7 @@
 //! are also steps of `cargo xtask test --full`.
 
 mod asan_python;
+pub(crate) mod docs_rs;
 pub(crate) mod free_threaded;
 pub(crate) mod fuzz;
 mod gpu;

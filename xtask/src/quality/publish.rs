@@ -11,6 +11,7 @@ use crate::checkout::Checkout;
 use crate::contribute::checks;
 use crate::contribute::test::{self, Body, Context};
 use crate::copy_sources::copy_sources;
+use crate::quality::docs_rs;
 use crate::quality::miri::TOOLCHAIN;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
@@ -20,6 +21,7 @@ use crate::venv::Packages;
 const STEPS: &[(&str, Body)] = &[
     ("python environment", test::python_environment),
     ("packages", packages),
+    ("docs without python", docs_rs::step),
     ("cargo-deny", checks::cargo_deny),
     ("semantic versions", semver),
     ("features, two at a time", powerset),
