@@ -294,6 +294,25 @@ mod tests {
     }
 
     #[test]
+    fn widths_are_those_of_the_standard() {
+        let widths =
+            |code| (0..=255).filter(move |&bits| DataType::new(code, bits, 1).is_well_formed());
+        assert!(widths(ffi::kDLUInt).eq([1, 2, 4, 8, 16, 32, 64, 128]));
+        assert!(widths(ffi::kDLOpaqueHandle).eq([8, 16, 32, 64, 128]));
+        assert!(widths(ffi::kDLFloat).eq([16, 32, 64, 128]));
+        assert!(widths(ffi::kDLComplex).eq([32, 64, 128]));
+        assert!(widths(ffi::kDLBool).eq([1, 8]));
+        assert!(widths(ffi::kDLFloat6_e2m3fn).eq([6]));
+    }
+
+    #[test]
+    fn complex_types_have_a_real_and_an_imaginary_part() {
+        for dtype in DataType::ALL {
+            assert_eq!(dtype.is_complex(), dtype.to_string().contains("complex"), "{dtype}");
+        }
+    }
+
+    #[test]
     fn lanes_are_read_as_they_are_printed() {
         assert_eq!(DataType::from_name("float32x2"), Some(DataType::F32.with_lanes(2)));
         // One lane is not printed, and zero lanes are invalid.

@@ -9,7 +9,8 @@ use dlpack_tests::foreign::{CStruct, Farewell, ImportedStorage};
 use tensors::ffi::{DLDeviceType, DLManagedTensor};
 use tensors::{
     Abi, Complex, DLPackExport, DataMut, DataRef, DataType, Describe, Description, DescriptionMut,
-    Device, Element, Error, Flags, Layout, ManagedTensor, SharedBuffer, Slot, Storage, TensorView,
+    Device, Element, Error, Flags, Layout, ManagedTensor, OwnedTensor, SharedBuffer, Slot, Storage,
+    StreamArg, TensorView,
 };
 
 /// The access of a consumer of an export.
@@ -257,6 +258,91 @@ fn a_read_only_tensor_exports_read_only() {
     assert_eq!(sealed.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
     assert_eq!(sealed.copy_to_dlpack().unwrap().flags(), Flags::IS_COPIED);
     assert_eq!(sealed.into_dlpack().unwrap().flags(), Flags::READ_ONLY);
+}
+
+/// The description has the flag that consumers get.
+#[test]
+fn a_builder_marks_a_tensor_read_only() {
+    struct Sealed(SharedBuffer<i32>, bool);
+
+    impl DLPackExport for Sealed {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            let shaped = out.shape(&[6]);
+            let shaped = if self.1 { shaped.read_only() } else { shaped };
+            let description = shaped.data(self.0.data())?;
+            assert_eq!(description.is_read_only(), self.1);
+            Ok(description)
+        }
+    }
+
+    for sealed in [false, true] {
+        let tensor = Sealed(SharedBuffer::from_slice(&SIX).unwrap(), sealed);
+        assert_eq!(tensor.into_dlpack().unwrap().is_read_only(), sealed);
+    }
+}
+
+/// Lists of a larger capacity than the rank, on both sides of the capacity of a slot.
+#[test]
+fn a_rank_truncates_lists_of_a_larger_capacity() {
+    struct Ranked(Vec<i32>, [i64; 12], usize);
+
+    impl DLPackExport for Ranked {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&self.1).rank(self.2).data(self.0.data())
+        }
+    }
+
+    let mut shape = [1; 12];
+    shape[1] = 6;
+    for rank in [2, 7, 8, 9, 11, 12] {
+        let tensor = Ranked(SIX.to_vec(), shape, rank).into_dlpack().unwrap().import().unwrap();
+        assert_eq!(tensor.shape().len(), rank);
+        assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), SIX);
+    }
+    assert!(Ranked(SIX.to_vec(), shape, 13).into_dlpack().is_err());
+}
+
+/// What a function returns: the elements may be read and written until it is exported.
+#[test]
+fn an_owned_tensor_lends_its_elements() {
+    let mut tensor = OwnedTensor::new(SIX.to_vec(), &[2, 3]).unwrap();
+    assert_eq!((tensor.shape(), tensor.as_slice()), (&[2, 3][..], &SIX[..]));
+    tensor.as_mut_slice()[5] = 50;
+    assert_eq!(tensor.as_slice(), [0, 1, 2, 3, 4, 50]);
+    let exported = tensor.into_dlpack().unwrap().import().unwrap();
+    assert_eq!(exported.shape(), [2, 3]);
+    assert_eq!(exported.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 50]);
+}
+
+/// A pointer has the storage of its content, and waits for the same work.
+#[test]
+fn pointers_to_tensors_are_tensors() {
+    const BUSY: Error = Error::Custom("work is pending");
+    struct Busy(Vec<i32>);
+
+    impl DLPackExport for Busy {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[6]).data(self.0.data())
+        }
+
+        fn storage(&self) -> Option<&dyn Storage> {
+            Some(&self.0)
+        }
+
+        fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+            let _ = consumer;
+            Err(BUSY)
+        }
+    }
+
+    let first = |tensor: &dyn DLPackExport| tensor.storage().map(|storage| storage.data().as_ptr());
+    let owner = Box::new(Busy(SIX.to_vec()));
+    assert_eq!(first(&owner), Some(owner.0.as_ptr().cast()));
+    assert_eq!(owner.sync_for(StreamArg::unspecified()), Err(BUSY));
+    let owner: Arc<Busy> = Arc::from(owner);
+    assert_eq!(first(&owner), Some(owner.0.as_ptr().cast()));
+    assert_eq!(owner.sync_for(StreamArg::unspecified()), Err(BUSY));
+    assert_eq!(owner.into_dlpack().unwrap_err(), BUSY);
 }
 
 /// Bytes may be read as any type of the right size and alignment; nothing else may.

@@ -35,6 +35,7 @@ fn handles_and_views_are_printed_with_dtype_and_device() {
     says(format!("{imported:?}"), &["ImportedTensor", "uint16", "cpu", "[3]", "[1]"]);
     let elements = imported.elements::<u16>().unwrap();
     says(format!("{elements:?}"), &["Elements", "[3]"]);
+    says(format!("{:?}", elements.split(1).next().unwrap()), &["ElementsPart", "axis: 0"]);
     let codes = imported.raw_bits().unwrap();
     assert!(!codes.is_empty() && codes.iter().eq([1, 2, 3]));
     let foreign = ImportedStorage::<u16>::new(imported).unwrap();
@@ -48,6 +49,13 @@ fn handles_and_views_are_printed_with_dtype_and_device() {
     says(format!("{:?}", buffer.data()), &["uint16", "cpu"]);
     says(format!("{:?}", Storage::data_mut(&mut buffer)), &["uint16", "cpu"]);
     says(format!("{buffer:?}"), &["SharedBuffer"]);
+    let view = owner();
+    says(format!("{:?}", view.tensor().unwrap()), &["TensorView", "uint16", "[3]"]);
+    let writable = Owner::new(SharedBuffer::<u16>::zeroed(3).unwrap(), &[3]);
+    let mut writable = writable.into_dlpack().unwrap().import().unwrap();
+    let mut elements = writable.elements_mut::<u16>().unwrap();
+    says(format!("{elements:?}"), &["ElementsMut", "[3]"]);
+    says(format!("{:?}", elements.split(1).next().unwrap()), &["ElementsPartMut", "axis: 0"]);
     says(format!("{:?}", SharedOwner::new(buffer).unwrap()), &["SharedOwner", "uint16"]);
 }
 

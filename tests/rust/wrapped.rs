@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tensors::{
-    DLPackExport, DataRef, Error, SharedOwner, Storage, StreamArg, Synchronize, TensorView,
+    DLPackExport, DataRef, Describe, Description, Error, SharedOwner, Storage, StreamArg,
+    Synchronize, TensorView,
 };
 
 /// Memory that is not ready, and whose other owner is identified by its length.
@@ -69,6 +70,49 @@ enum Kept {
 struct InEnum {
     data: Kept,
     shape: [usize; 1],
+}
+
+/// A tensor whose own hook reports pending work.
+struct Pending(Vec<u8>);
+
+impl DLPackExport for Pending {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[2]).data(self.0.data())
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        Some(&self.0)
+    }
+
+    fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
+        Err(BUSY)
+    }
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, transparent)]
+struct AroundPending(Pending);
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+enum MaybePending {
+    Pending(Pending),
+    #[dlpack(skip)]
+    Nothing,
+}
+
+/// The hook and the storage of a tensor are those of its content.
+#[test]
+fn hooks_of_the_content_are_called() {
+    fn check(owner: &dyn DLPackExport, content: *const u8) {
+        assert_eq!(owner.storage().map(|storage| storage.data().as_ptr()), Some(content));
+        assert_eq!(owner.sync_for(StreamArg::unspecified()), Err(BUSY));
+    }
+    let (first, second) = (Pending(vec![1, 2]), Pending(vec![1, 2]));
+    let (one, other) = (first.0.as_ptr(), second.0.as_ptr());
+    check(&AroundPending(first), one);
+    check(&MaybePending::Pending(second), other);
+    assert!(MaybePending::Nothing.storage().is_none());
 }
 
 /// The memory synchronizes itself, whatever is around it.

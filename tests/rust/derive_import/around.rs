@@ -237,6 +237,54 @@ impl tensors::Synchronize for Never {
     }
 }
 
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+#[expect(dead_code, reason = "only its import is tested")]
+struct Copied {
+    #[dlpack(copy)]
+    data: Vec<u8>,
+    shape: [usize; 1],
+}
+
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+#[expect(dead_code, reason = "only its import is tested")]
+struct Taken {
+    data: ImportedStorage<f32>,
+    shape: [usize; 1],
+}
+
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+#[expect(dead_code, reason = "only its import is tested")]
+enum Mixed {
+    Copied(Copied),
+    Taken(Taken),
+}
+
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+#[expect(dead_code, reason = "only its import is tested")]
+enum Both {
+    Copied(Copied),
+    Again(Copied),
+}
+
+/// Whether an import copies the elements: of a type, and of a tensor.
+#[test]
+fn copies_are_announced() {
+    use tensors::{Copies, OwnedTensor};
+
+    assert_eq!((Copied::COPIES, Taken::COPIES), (Copies::Always, Copies::Never));
+    assert_eq!((Mixed::COPIES, Both::COPIES), (Copies::Sometimes, Copies::Always));
+    assert_eq!(OneOf::COPIES, Copies::Never);
+    let tensor = imported(&bytes(&[2]), &Drops::new());
+    assert!(Copied::copies(&tensor) && Mixed::copies(&tensor) && Both::copies(&tensor));
+    let floats = OwnedTensor::new(vec![1_f32, 2.0], &[2]).unwrap();
+    let floats = floats.into_dlpack().unwrap().import().unwrap();
+    assert!(!Taken::copies(&floats) && !Mixed::copies(&floats));
+}
+
 #[test]
 fn parameters_with_defaults_are_imported() {
     let tagged: Tagged<u8, [u16; 2]> = built(&bytes(&[6])).unwrap();

@@ -389,6 +389,37 @@ fn threads_read_and_write_parts() {
     }
 }
 
+/// The dimension that is split, the ranges of the parts, and the number of elements in each.
+#[test]
+fn parts_are_along_the_outermost_dimension() {
+    type Parts = (usize, Vec<(usize, usize)>, Vec<usize>);
+    fn parts(shape: [i64; 2], count: usize) -> Parts {
+        let len = usize::try_from(shape[0] * shape[1]).unwrap();
+        let mut tensor = Matrix(vec![7; len], shape).into_dlpack().unwrap().import().unwrap();
+        let elements = tensor.elements::<i32>().unwrap();
+        let all: Vec<_> = elements.split(count).collect();
+        let axis = all[0].axis();
+        let ranges: Vec<_> =
+            all.iter().map(|part| (part.range().start, part.range().end)).collect();
+        let lens: Vec<_> = all.iter().map(|part| part.elements().len()).collect();
+        let mut elements = tensor.elements_mut::<i32>().unwrap();
+        assert_eq!(elements.is_empty(), len == 0);
+        for (part, range) in elements.split(count).zip(&ranges) {
+            assert_eq!((part.axis(), part.range()), (axis, range.0..range.1));
+        }
+        (axis, ranges, lens)
+    }
+    assert_eq!(parts([4, 3], 2), (0, vec![(0, 2), (2, 4)], vec![6, 6]));
+    assert_eq!(parts([5, 3], 3), (0, vec![(0, 2), (2, 4), (4, 5)], vec![6, 6, 3]));
+    // A dimension of size 1 is not split.
+    assert_eq!(parts([1, 4], 3), (1, vec![(0, 2), (2, 3), (3, 4)], vec![2, 1, 1]));
+    assert_eq!(parts([1, 2], 2), (1, vec![(0, 1), (1, 2)], vec![1, 1]));
+    assert_eq!(parts([2, 1], 8), (0, vec![(0, 1), (1, 2)], vec![1, 1]));
+    assert_eq!(parts([1, 1], 8), (0, vec![(0, 1)], vec![1]));
+    assert_eq!(parts([4, 0], 2), (0, vec![(0, 4)], vec![0]));
+    assert_eq!(parts([0, 4], 2), (0, vec![(0, 0)], vec![0]));
+}
+
 /// A matrix that its tensor owns.
 struct Matrix(Vec<i32>, [i64; 2]);
 
