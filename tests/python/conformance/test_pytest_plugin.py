@@ -45,6 +45,7 @@ class Broken:
 def test_export(dlpack_case):
     dlpack_case.check()
 """
+OPTIONS = ("-p", "dlpack_conformance.pytest_plugin")
 COPIED = "copy: copy=True copies"
 LEGACY = "version: max_version=None and (0, 8) are the legacy struct"
 
@@ -54,14 +55,17 @@ def run(tmp_path):
     """A function that runs a test module with the plug-in: the outcome and the message of each
     test by the name of its case, and the output of pytest."""
 
-    def run(source):
+    def run(source, options=OPTIONS, autoload=False):
         (tmp_path / "test_project.py").write_text(source)
-        path = os.pathsep.join(path or os.curdir for path in sys.path)
-        options = ("-p", "dlpack_conformance.pytest_plugin", "--junitxml=results.xml")
+        path = os.pathsep.join([str(tmp_path), *(path or os.curdir for path in sys.path)])
+        environment = {**os.environ, "PYTHONPATH": path}
+        environment.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)
+        if not autoload:
+            environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "--color=no", *options],
+            [sys.executable, "-m", "pytest", "--color=no", "--junitxml=results.xml", *options],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            env=environment,
             capture_output=True,
             text=True,
         )
@@ -117,8 +121,26 @@ def test_the_example_of_the_readme_passes(run):
     assert len(results) > 12, output
 
 
+@pytest.mark.parametrize("options", [(), OPTIONS], ids=["installed", "installed and -p"])
+def test_the_entry_point_of_the_package_loads_the_plugin(run, tmp_path, options):
+    """The metadata is that of an installed package, with the entry point of `pyproject.toml`."""
+    require("numpy")
+    manifest = (Path(__file__).parents[3] / "tools/conformance/pyproject.toml").read_text()
+    section = manifest.partition("[project.entry-points.pytest11]\n")[2].partition("\n[")[0]
+    lines = [line.replace('"', "") for line in section.splitlines() if " = " in line]
+    assert len(lines) == 1, section
+    metadata = tmp_path / "dlpack_conformance-0.1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: dlpack-conformance\nVersion: 0.1.0\n")
+    (metadata / "entry_points.txt").write_text("\n".join(["[pytest11]", *lines, ""]))
+    source = PRODUCERS.format(library="numpy", make="library.zeros((2, 3))", known={})
+    results, output = run(source, options, autoload=True)
+    assert len(results) == 12, output
+    assert {outcome for outcome, _ in results.values()} <= {"passed", "skipped"}, output
+
+
 def test_a_broken_producer_fails_with_the_violated_rule(run):
-    """The message says what was expected."""
+    """The message contains the expected and the found value."""
     require("numpy")
     results, output = run(BROKEN)
     failed = {name: message for name, (outcome, message) in results.items() if outcome == "failure"}
