@@ -15,7 +15,7 @@ import pytest
 
 CONSUMERS = (
     *("numpy", "tvm_ffi", "torch", "jax", "paddle", "mlx", "tensorflow"),
-    *("array_api_strict", "nanobind", "mpi4py", "dpnp"),
+    *("array_api_strict", "pyarrow", "onnxruntime", "nanobind", "mpi4py", "dpnp"),
     *("dpctl", "pyopencl"),
 )
 # Libraries that take objects as arrays, or to other processes.

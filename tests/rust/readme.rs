@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- consumers: from docs/interop.md -->\n";
 const END: &str = "<!-- end of consumers -->\n";
 
 /// Whose `from_dlpack` is meant, as the page names it and as readers do.
-const CONSUMERS: [(&str, &str); 9] = [
+const CONSUMERS: [(&str, &str); 11] = [
     ("numpy", "NumPy"),
     ("torch", "PyTorch"),
     ("jax", "JAX"),
@@ -20,6 +20,8 @@ const CONSUMERS: [(&str, &str); 9] = [
     ("mlx", "MLX"),
     ("paddle", "Paddle"),
     ("tensorflow", "TensorFlow"),
+    ("pyarrow", "pyarrow"),
+    ("onnxruntime", "ONNX Runtime"),
     ("dpnp", "dpnp (SYCL)"),
 ];
 

@@ -84,7 +84,8 @@ impl Packages {
             Self::Torch => "numpy,tvm_ffi,torch",
             Self::Full => "numpy,tvm_ffi,torch,jax",
             Self::Peers => {
-                "numpy,tvm_ffi,torch,jax,paddle,mlx,tensorflow,array_api_strict,nanobind,mpi4py,dpnp"
+                "numpy,tvm_ffi,torch,jax,paddle,mlx,tensorflow,array_api_strict,pyarrow,\
+                 onnxruntime,nanobind,mpi4py,dpnp"
             }
         }
     }

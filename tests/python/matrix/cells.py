@@ -4,6 +4,7 @@ cell that ends the process is known."""
 
 import json
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -26,6 +27,8 @@ NOT_MADE, NOT_EXPORTED = "not made", "not exported"
 def refusal(error):
     """An exception, in one short line."""
     words = str(error).strip().splitlines()
+    # ONNX Runtime states the file, the function and the condition first.
+    words[:1] = [re.sub(r"^/\S+:\d+ .*(\) | was false\. )", "", line) for line in words[:1]]
     return f"{type(error).__name__}: {words[0][:120] if words else ''}"
 
 

@@ -28,7 +28,7 @@ OURS = "dlpack_example"
 # dpnp brings versions of its libraries with which most others do not load.
 TOGETHER = (
     *("reference", "numpy", "torch", "jax", "tvm_ffi", "nanobind"),
-    *("array_api_strict", "mlx", "paddle", "tensorflow"),
+    *("array_api_strict", "mlx", "paddle", "tensorflow", "pyarrow", "onnxruntime"),
 )
 ALONE = "dpnp"
 READ_ONLY_CONSUMER = "nanobind ro"

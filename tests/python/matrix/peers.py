@@ -256,6 +256,52 @@ class TensorFlow(Peer):
         return self.unaligned
 
 
+class Arrow(Peer):
+    """`pyarrow.Tensor`. A `pyarrow.Array` is the same for one dimension."""
+
+    package = "pyarrow"
+
+    def __init__(self):
+        self.arrow = importlib.import_module("pyarrow")
+
+    def make(self, dtype, layout):
+        return self.arrow.Tensor.from_numpy(numpy_view(dtype, layout))
+
+    def take(self, tensor):
+        return self.arrow.Tensor.from_dlpack(tensor)
+
+    def look(self, tensor, dtype):
+        array = tensor.to_numpy()
+        patterns = split(array.tobytes(), width(dtype))
+        return Seen(array.ctypes.data, tensor.shape, patterns, str(array.dtype))
+
+
+class OnnxRuntime(Peer):
+    """`onnxruntime.OrtValue`, on the processor."""
+
+    package = "onnxruntime"
+
+    def __init__(self):
+        self.value = importlib.import_module("onnxruntime").OrtValue
+
+    def make(self, dtype, layout):
+        # Memory of its own: an export of a value over a NumPy array does not keep the array
+        # alive.
+        array = row_major(dtype, layout)
+        made = self.value.ortvalue_from_shape_and_type(array.shape, array.dtype.type)
+        made.update_inplace(array)
+        return made
+
+    def take(self, tensor):
+        return self.value.from_dlpack(tensor)
+
+    def look(self, value, dtype):
+        name = name_of(structs.Tensor(value.__dlpack__()).dtype)
+        shape, address = value.shape(), value.data_ptr()
+        patterns = gather(address, shape, strides_of(shape), width(dtype))
+        return Seen(address, shape, patterns, name)
+
+
 class Dpnp(Peer):
     package = "dpnp"
     # Its tensors are on a SYCL device, also where that is the processor.
@@ -381,5 +427,7 @@ PEERS = {
     "mlx": Mlx,
     "paddle": Paddle,
     "tensorflow": TensorFlow,
+    "pyarrow": Arrow,
+    "onnxruntime": OnnxRuntime,
     "dpnp": Dpnp,
 }

@@ -124,6 +124,10 @@ const NUMBERS: &[&str] = &[
     "complex128",
     "bool",
 ];
+const REALS: &[&str] = &[
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+];
+const BOOL: &[&str] = &["bool"];
 const F16: &[&str] = &["float16"];
 const BF16: &[&str] = &["bfloat16"];
 const COMPLEX32: &[&str] = &["complex32"];
@@ -225,6 +229,25 @@ pub const CONSUMERS: &[Consumer] = &[
         device: DeviceAsked::No,
         devices: Devices::Host,
         dtypes: &[NUMBERS],
+        ..PLAIN_CONSUMER
+    },
+    Consumer {
+        name: "pyarrow",
+        version: "26.0.1",
+        requests: &[FULL],
+        device: DeviceAsked::No,
+        layouts: Layouts::NotNegative,
+        dtypes: &[REALS, F16],
+        ..PLAIN_CONSUMER
+    },
+    Consumer {
+        name: "onnxruntime",
+        version: "1.32.0",
+        requests: &[PLAIN],
+        device: DeviceAsked::No,
+        versioned: false,
+        layouts: Layouts::RowMajor,
+        dtypes: &[REALS, BOOL, F16, BF16],
         ..PLAIN_CONSUMER
     },
     Consumer {

@@ -14,6 +14,8 @@ EXPRESSIONS = {
     "jax": "jnp.zeros((2, 3))",
     "tvm_ffi": "tvm_ffi.from_dlpack(np.zeros((2, 3), 'f4'))",
     "array_api_strict": "array_api_strict.zeros((2, 3), dtype=array_api_strict.float32)",
+    "pyarrow": "pyarrow.Tensor.from_numpy(np.zeros((2, 3), 'f4'))",
+    "onnxruntime": "onnxruntime.OrtValue.ortvalue_from_shape_and_type((2, 3), np.float32)",
     "mlx": "mx.zeros((2, 3))",
     "paddle": "paddle.zeros([2, 3])",
     "tensorflow": "tf.zeros((2, 3))",

@@ -37,7 +37,7 @@ PACKAGES = {
 NOT_TRIED = {"crash", "unusable", "leaks", "unknown"}
 # In the order in which they can be imported into one process.
 ORDER = ("numpy", "torch", "jax", "tvm_ffi", "nanobind", "array_api_strict", "mlx")
-MODES = {"main": (*ORDER, "paddle", "tensorflow"), "dpnp": ("numpy", "dpnp", "torch")}
+MODES = {"main": (*ORDER, "paddle", "tensorflow", "pyarrow", "onnxruntime"), "dpnp": ("numpy", "dpnp", "torch")}
 
 
 def nanobind():

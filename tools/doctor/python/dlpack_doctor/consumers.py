@@ -36,6 +36,16 @@ def _array_api_strict() -> tuple[Any, Take]:
     return module, module.from_dlpack
 
 
+def _pyarrow() -> tuple[Any, Take]:
+    module = importlib.import_module("pyarrow")
+    return module, module.Tensor.from_dlpack
+
+
+def _onnxruntime() -> tuple[Any, Take]:
+    module = importlib.import_module("onnxruntime")
+    return module, module.OrtValue.from_dlpack
+
+
 def _mlx() -> tuple[Any, Take]:
     module = importlib.import_module("mlx.core")
     return module, module.from_dlpack
@@ -69,6 +79,8 @@ TAKES: dict[str, Callable[[], tuple[Any, Take]]] = {
     "jax": _jax,
     "tvm_ffi": _tvm_ffi,
     "array_api_strict": _array_api_strict,
+    "pyarrow": _pyarrow,
+    "onnxruntime": _onnxruntime,
     "mlx": _mlx,
     "paddle": _paddle,
     "tensorflow": _tensorflow,
