@@ -23,6 +23,8 @@ pub struct Consumer {
     pub(crate) device: DeviceAsked,
     /// Whether it takes the versioned struct from `__dlpack__`.
     pub(crate) versioned: bool,
+    /// Whether it takes the struct without a version from `__dlpack__`.
+    pub(crate) legacy: bool,
     /// Whether it checks the major version.
     pub(crate) checks_major: bool,
     pub(crate) devices: Devices,
@@ -135,6 +137,7 @@ const FLOAT8: &[&str] = &["float8_e4m3fn", "float8_e5m2"];
 const MORE_FLOAT8: &[&str] = &["float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"];
 const RARE_FLOAT8: &[&str] = &["float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz"];
 const FLOAT4_PAIRS: &[&str] = &["float4_e2m1fnx2"];
+const PACKED: &[&str] = &["float4_e2m1fn", "int4", "uint4"];
 const EVERYTHING: &[&str] = &["*"];
 
 /// A consumer without restrictions, from which the others differ.
@@ -146,6 +149,7 @@ const PLAIN_CONSUMER: Consumer = Consumer {
     reads_tables: false,
     device: DeviceAsked::Both,
     versioned: true,
+    legacy: true,
     checks_major: true,
     devices: Devices::Cpu,
     layouts: Layouts::Any,
@@ -236,6 +240,7 @@ pub const CONSUMERS: &[Consumer] = &[
         version: "26.0.1",
         requests: &[FULL],
         device: DeviceAsked::No,
+        legacy: false,
         layouts: Layouts::NotNegative,
         dtypes: &[REALS, F16],
         ..PLAIN_CONSUMER
@@ -247,7 +252,7 @@ pub const CONSUMERS: &[Consumer] = &[
         device: DeviceAsked::No,
         versioned: false,
         layouts: Layouts::RowMajor,
-        dtypes: &[REALS, BOOL, F16, BF16],
+        dtypes: &[REALS, BOOL, F16, BF16, FLOAT8, MORE_FLOAT8, PACKED],
         ..PLAIN_CONSUMER
     },
     Consumer {

@@ -85,6 +85,9 @@ fn judge(consumer: &Consumer, report: &Report) -> Judged {
             refused("it takes the legacy capsule only")
         };
     }
+    if tensor.version.is_none() && !consumer.legacy {
+        return refused("it takes the versioned capsule only");
+    }
     if let Some(judged) = struct_of(consumer, tensor) {
         return judged;
     }

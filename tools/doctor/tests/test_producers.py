@@ -14,7 +14,6 @@ EXPRESSIONS = {
     "jax": "jnp.zeros((2, 3))",
     "tvm_ffi": "tvm_ffi.from_dlpack(np.zeros((2, 3), 'f4'))",
     "array_api_strict": "array_api_strict.zeros((2, 3), dtype=array_api_strict.float32)",
-    "pyarrow": "pyarrow.Tensor.from_numpy(np.zeros((2, 3), 'f4'))",
     "onnxruntime": "onnxruntime.OrtValue.ortvalue_from_shape_and_type((2, 3), np.float32)",
     "mlx": "mx.zeros((2, 3))",
     "paddle": "paddle.zeros([2, 3])",
@@ -24,6 +23,12 @@ EXPRESSIONS = {
 # Their deviations: rules without `--live`, and checks with it.
 RULES = {"paddle": {"device-odd"}}
 CHECKS = {
+    # It knows the keyword `stream` only.
+    "onnxruntime": {
+        *("max_version=None", "max_version=(0, 8)", "max_version=(1, 0)", "max_version=(2, 0)"),
+        *("dl_device=None, copy=None", "dl_device=own", "copy=False", "copy=True"),
+        "copy=True, max_version=(1, 3)",
+    },
     # A legacy request does not honour `copy=True`.
     "dpnp": {"copy=True"},
     # As above; and an attribute that is misspelt in its wrapper.
