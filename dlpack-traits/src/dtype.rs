@@ -16,6 +16,7 @@ use crate::ffi::{self, DLDataType, DLDataTypeCode};
 /// assert_eq!(DataType::F32.with_lanes(4).to_string(), "float32x4");
 /// assert_eq!(DataType::FLOAT4_E2M1FN.bits(), 4);
 /// ```
+#[doc(alias = "dtype")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct DataType(DLDataType);
