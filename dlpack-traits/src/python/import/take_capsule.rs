@@ -18,7 +18,9 @@ use crate::python::convert::clear;
 ///
 /// It is decided at compile time. A build for free-threaded interpreters has another
 /// `PyObject`: one with more fields than a reference count and a type, or with unknown
-/// fields. No interpreter of the one kind can load a module of the other.
+/// fields, as in the stable ABI `abi3t`. An interpreter without a GIL loads no module of
+/// the first kind. An interpreter with a GIL may load an `abi3t` module, which then locks
+/// without need.
 /// `sys._is_gil_enabled` is not called: Python code can replace it, and its result
 /// changes while an extension module is imported.
 const HAS_GIL: bool = size_of::<py_ffi::PyObject>() == 2 * size_of::<usize>();
