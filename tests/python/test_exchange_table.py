@@ -193,7 +193,9 @@ def test_an_object_is_made_of_a_tensor():
         writable = Writable([1.0, 2.0])
         made = Table(Received).to_object(Table(Writable).from_object(writable))
         assert type(made) is Received
-        assert sys.getrefcount(made) == 2
+        # One variable has each; from CPython 3.14 on an argument is not counted.
+        alone = object()
+        assert sys.getrefcount(made) == sys.getrefcount(alone)
         writable.store(1, 5.0)
         del writable
         assert made.values() == [1.0, 5.0]
