@@ -24,7 +24,8 @@ LIBRARIES = ("matplotlib", "PIL", "pandas", "sklearn", "joblib", "distributed", 
 TOOLS = (
     *("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl"),
     *("vulkan", "webgpu"),
-    *("asan", "lsan", "tsan", "cargo-careful", "cargo-fuzz", "free-threaded"),
+    *("asan", "lsan", "tsan", "cargo-careful", "cargo-fuzz"),
+    *("free-threaded", "free-threaded-3.14", "free-threaded-3.15"),
     *("no_std", "msrv", "wasm32", "node", "eigen", "cargo-deny", "cargo-hack", "cargo-mutants"),
     *("minimal-versions", "public-api", "semver", "docs-rs"),
 )

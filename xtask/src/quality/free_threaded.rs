@@ -1,4 +1,4 @@
-//! `cargo xtask free-threaded`: the Python tests in a CPython without a GIL, which is
+//! `cargo xtask free-threaded`: the Python tests in CPythons without a GIL, each of which is
 //! built from the distribution's sources, once for each machine.
 
 use std::path::{Path, PathBuf};
@@ -15,17 +15,71 @@ use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
 use crate::venv::{self, Packages};
 
-/// The release of Debian that has the sources, and what they are called there. They
-/// come by apt, which checks who signed them.
-const SUITE: &str = "trixie";
-const SOURCE: &str = "python3.13";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// What `ctypes`, which the tests use, is built with.
 const HEADER: &str = "/usr/include/x86_64-linux-gnu/ffi.h";
-/// The last PyO3 that supports a free-threaded 3.13; the next one requires 3.14.
-const PYO3: &str = "0.28.3";
-/// The packages that the tests import, each built for this interpreter or for any.
-const PACKAGES: [&str; 2] = ["numpy==2.4.6", "pytest==9.2.0"];
+
+/// A CPython without a GIL, and what its modules and packages are.
+struct Python {
+    /// Its name in `DLPACK_REQUIRE`.
+    tool: &'static str,
+    /// The version, as `3.14`; the source package in Debian is `python3.14`.
+    version: &'static str,
+    /// The releases of Debian whose package lists name the sources, in the order in which
+    /// they are tried. The sources come by apt, which checks who signed them.
+    suites: &'static [&'static str],
+    /// A version whose file the archive has, and its SHA-256, for the time in which no
+    /// package list names a file that it has.
+    unlisted: Option<(&'static str, &'static str)>,
+    /// The version of PyO3, where it is not that of the lock file.
+    pyo3: Option<&'static str>,
+    /// The packages that the tests import, each built for this interpreter or for any.
+    packages: [&'static str; 2],
+    /// The builds of the modules: the name of each, and its features.
+    builds: &'static [(&'static str, &'static str)],
+}
+
+/// A build for one version of Python.
+const VERSION: (&str, &str) = ("version", "");
+/// A build for the stable ABI of PEP 803, which PyO3 supports from 3.15 on.
+const ABI3T: (&str, &str) = ("abi3t", "pyo3/abi3t-py315");
+
+/// PyO3 0.28 is the last series that supports a free-threaded 3.13; the next one requires
+/// 3.14.
+const PYTHON_3_13: Python = Python {
+    tool: "free-threaded",
+    version: "3.13",
+    suites: &["trixie"],
+    unlisted: None,
+    pyo3: Some("0.28.3"),
+    packages: ["numpy==2.4.6", "pytest==9.2.0"],
+    builds: &[VERSION],
+};
+const PYTHON_3_14: Python = Python {
+    tool: "free-threaded-3.14",
+    version: "3.14",
+    suites: &["forky", "sid"],
+    unlisted: Some(("3.14.7", "3b48dac8fb59f62eaa67ac83c1eb12bda1b7a08406dd286e252c11a66be27f81")),
+    pyo3: None,
+    packages: ["numpy==2.5.5", "pytest==9.2.0"],
+    builds: &[VERSION],
+};
+const PYTHON_3_15: Python = Python {
+    tool: "free-threaded-3.15",
+    version: "3.15",
+    suites: &["forky", "sid"],
+    unlisted: Some((
+        "3.15.0~rc2",
+        "8d93af5eaaaea5adfd41bd786a7ba3f03f2ad1ab57c6a65e0b963deab91d5ad7",
+    )),
+    pyo3: None,
+    packages: ["numpy==2.5.5", "pytest==9.2.0"],
+    builds: &[VERSION, ABI3T],
+};
+/// The modules that are checked for the ABIs without a GIL; no interpreter is needed.
+const CHECKED: [&str; 4] =
+    ["dlpack-example", "dlpack-testing", "dlpack-conformance", "dlpack-doctor-python"];
+
 /// The test files that are run: they use threads, or test state that threads share.
 const TESTS: [&str; 17] = [
     "free_threaded",
@@ -48,60 +102,105 @@ const TESTS: [&str; 17] = [
 ];
 /// Marker file, written when the environment is complete.
 const FINISHED: &str = "finished";
-/// Increase this when the steps that make the environment change.
-const FOLDER: &str = "free-threaded-1";
+/// Increase this when the steps that make an environment change.
+const RECIPE: &str = "3";
 
-/// The step, without the environment that it needs.
-pub(crate) const STEPS: &[(&str, Body)] = &[("free-threaded python", step)];
+/// The steps, without the environment that they need.
+pub(crate) const STEPS: &[(&str, Body)] = &[
+    ("free-threaded builds", builds),
+    ("free-threaded python 3.13", |context, stage| run(&PYTHON_3_13, context, stage)),
+    ("free-threaded python 3.14", |context, stage| run(&PYTHON_3_14, context, stage)),
+    ("free-threaded python 3.15", |context, stage| run(&PYTHON_3_15, context, stage)),
+];
 
 /// Builds what is not built, and runs the tests.
 pub(crate) fn free_threaded(checkout: Checkout) -> Outcome<ExitCode> {
     test::run(checkout, &[&PYTHON[..1], STEPS].concat(), Packages::Base)
 }
 
-fn step(context: &Context, stage: &mut Stage) -> Ending {
-    let pip = &context.environment(stage)?.interpreter;
-    let home = match home(pip, &context.checkout, stage) {
-        Ok(home) => home,
-        Err(reason) => return missing("free-threaded", reason),
-    };
-    let python = home.join("bin/python3.13t");
-    let place = context.checkout.target().join("free-threaded");
-    let modules = modules(&context.checkout, &python, &place, stage)?;
-    let mut tests = Command::new(python);
-    tests
-        .current_dir(context.checkout.root())
-        // The extension modules do not declare that they run without the GIL, which is
-        // their authors' decision; this variable keeps the GIL disabled.
-        .env("PYTHON_GIL", "0")
-        .env("PYTHONPATH", format!("{}:{}", modules.display(), home.join("packages").display()))
-        .env("DLPACK_PYTHON_MODULES", &modules)
-        .env("DLPACK_REQUIRE", "numpy")
-        .args(["-m", "pytest", "-ra", "--color=no", "-p", "no:cacheprovider"])
-        .args(TESTS.map(|name| format!("tests/python/{name}.py")));
-    Ok(stage.run(&mut tests)?)
+/// Compiles the modules for each ABI without a GIL that the PyO3 of the lock file supports.
+fn builds(context: &Context, stage: &mut Stage) -> Ending {
+    let checkout = &context.checkout;
+    let place = checkout.target().join("free-threaded/builds");
+    let unwritable = |error| format!("{} cannot be written ({error}).", place.display());
+    std::fs::create_dir_all(&place).map_err(unwritable)?;
+    for (python, (build, features)) in
+        [(&PYTHON_3_14, VERSION), (&PYTHON_3_15, VERSION), (&PYTHON_3_15, ABI3T)]
+    {
+        let version = python.version;
+        let config = place.join(format!("{version}-{build}"));
+        // An interpreter without a GIL, described to PyO3.
+        let text = format!(
+            "implementation=CPython\nversion={version}\nshared=true\nbuild_flags=Py_GIL_DISABLED\n"
+        );
+        std::fs::write(&config, text).map_err(unwritable)?;
+        let mut check = cargo(checkout);
+        check
+            .env("PYO3_CONFIG_FILE", &config)
+            .args(["check", "--lib", "--features", features, "--target-dir"])
+            .arg(place.join("target"))
+            .args(CHECKED.iter().flat_map(|package| ["--package", *package]));
+        stage.run(&mut check)?;
+        stage.note(&format!("CPython {version}, {build}: compiles"));
+    }
+    Ok(())
 }
 
-/// The modules, of a copy of the sources with the last PyO3 that can build them.
+/// Runs the tests with each build of the modules.
+fn run(python: &Python, context: &Context, stage: &mut Stage) -> Ending {
+    let pip = &context.environment(stage)?.interpreter;
+    let home = match home(python, pip, &context.checkout, stage) {
+        Ok(home) => home,
+        Err(reason) => return missing(python.tool, reason),
+    };
+    let executable = home.join(format!("bin/python{}t", python.version));
+    for (build, features) in python.builds {
+        let place = context.checkout.target().join("free-threaded").join(python.version);
+        let modules =
+            modules(python, features, &context.checkout, &executable, &place.join(build), stage)?;
+        let mut tests = Command::new(&executable);
+        tests
+            .current_dir(context.checkout.root())
+            // Without a value the interpreter enables the GIL if a module does not declare
+            // that it runs without one, and a test fails then.
+            .env_remove("PYTHON_GIL")
+            .env("PYTHONPATH", format!("{}:{}", modules.display(), home.join("packages").display()))
+            .env("DLPACK_PYTHON_MODULES", &modules)
+            .env("DLPACK_REQUIRE", "numpy")
+            .args(["-m", "pytest", "-ra", "--color=no", "-p", "no:cacheprovider"])
+            .args(TESTS.map(|name| format!("tests/python/{name}.py")));
+        stage.run(&mut tests)?;
+    }
+    Ok(())
+}
+
+/// The modules, where PyO3 is pinned of a copy of the sources.
 fn modules(
+    python: &Python,
+    features: &str,
     checkout: &Checkout,
-    python: &Path,
+    executable: &Path,
     place: &Path,
     stage: &mut Stage,
 ) -> Outcome<PathBuf> {
-    let (sources, modules) = (place.join("src"), place.join("python"));
-    copy_sources(checkout.root(), &sources, stage)?;
-    let mut update = cargo(checkout);
-    update.current_dir(&sources).args(["update", "--package", "pyo3", "--precise", PYO3]);
-    stage.run(&mut update)?;
+    let modules = place.join("python");
+    let mut sources = checkout.root().to_path_buf();
+    if let Some(version) = python.pyo3 {
+        sources = place.join("src");
+        copy_sources(checkout.root(), &sources, stage)?;
+        let mut update = cargo(checkout);
+        update.current_dir(&sources).args(["update", "--package", "pyo3", "--precise", version]);
+        stage.run(&mut update)?;
+    }
     let unwritable = |error| format!("{} cannot be written ({error}).", modules.display());
     std::fs::create_dir_all(&modules).map_err(unwritable)?;
     for module in [EXAMPLE, TESTING] {
         let mut compile = cargo(checkout);
         compile
             .current_dir(&sources)
-            .env("PYO3_PYTHON", python)
-            .args(["rustc", "--release", "--lib", "--package", module.package, "--target-dir"])
+            .env("PYO3_PYTHON", executable)
+            .args(["rustc", "--release", "--lib", "--package", module.package])
+            .args(["--features", features, "--target-dir"])
             .arg(place.join("target"));
         stage.run(&mut compile)?;
         let built = place.join("target/release").join(format!("lib{}.so", module.name));
@@ -111,9 +210,15 @@ fn modules(
 }
 
 /// Where the interpreter and its packages are; makes them where they are not.
-fn home(pip: &Interpreter, checkout: &Checkout, stage: &mut Stage) -> Outcome<PathBuf> {
+fn home(
+    python: &Python,
+    pip: &Interpreter,
+    checkout: &Checkout,
+    stage: &mut Stage,
+) -> Outcome<PathBuf> {
     let cache = venv::cache_folder(checkout, stage);
-    let home = cache.join(FOLDER);
+    let folder = format!("free-threaded-{}-{RECIPE}", python.version);
+    let home = cache.join(&folder);
     if home.join(FINISHED).is_file() {
         stage.note("made before");
         return Ok(home);
@@ -123,18 +228,18 @@ fn home(pip: &Interpreter, checkout: &Checkout, stage: &mut Stage) -> Outcome<Pa
     }
     std::fs::create_dir_all(&cache)
         .map_err(|error| format!("{} cannot be made ({error})", cache.display()))?;
-    let lock = venv::lock(&cache.join(format!("{FOLDER}.lock")), stage)?;
+    let lock = venv::lock(&cache.join(format!("{folder}.lock")), stage)?;
     if !home.join(FINISHED).is_file() {
         let sources = home.join("sources");
         std::fs::create_dir_all(sources.join("lists/partial"))
             .map_err(|error| format!("{} cannot be made ({error})", sources.display()))?;
         headers(stage)?;
-        fetch(&sources, stage)?;
+        fetch(python, &sources, stage)?;
         build(&home, &sources, pip, stage)?;
-        packages(&home, checkout, stage)?;
+        packages(python, &home, checkout, stage)?;
         // The sources and build files are not needed any more.
         drop(std::fs::remove_dir_all(&sources));
-        std::fs::write(home.join(FINISHED), SOURCE)
+        std::fs::write(home.join(FINISHED), python.version)
             .map_err(|error| format!("{} cannot be written ({error})", home.display()))?;
     }
     drop(lock);
@@ -159,7 +264,8 @@ fn headers(stage: &mut Stage) -> Outcome {
 
 /// Fetches the source package through apt, from the mirror that this machine is configured
 /// for.
-fn fetch(sources: &Path, stage: &mut Stage) -> Outcome {
+fn fetch(python: &Python, sources: &Path, stage: &mut Stage) -> Outcome {
+    let package = format!("python{}", python.version);
     let asked = ["indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"];
     let archives = answer_of("apt-get", &asked).unwrap_or_default();
     let archive = archives
@@ -168,11 +274,6 @@ fn fetch(sources: &Path, stage: &mut Stage) -> Outcome {
         .find(|address| !address.contains("security"))
         .ok_or_else(|| "apt has no archive of Debian (run apt-get update)".to_owned())?;
     let list = sources.join("only.sources");
-    let text = format!(
-        "Types: deb-src\nURIs: {archive}\nSuites: {SUITE}\nComponents: main\nSigned-By: {KEYRING}\n"
-    );
-    std::fs::write(&list, text)
-        .map_err(|error| format!("{} cannot be written ({error})", list.display()))?;
     // Uses separate package lists: the lists of the machine stay unchanged.
     let apt = || {
         let mut apt = Command::new("apt-get");
@@ -183,10 +284,39 @@ fn fetch(sources: &Path, stage: &mut Stage) -> Outcome {
             .arg("-oDir::Cache::srcpkgcache=");
         apt
     };
-    stage
-        .run(apt().arg("update"))
-        .and_then(|()| stage.run(apt().args(["source", "--download-only", SOURCE])))
-        .map_err(|_| format!("apt-get does not find the sources of {SOURCE} in Debian {SUITE}"))
+    for suite in python.suites {
+        let text = format!(
+            "Types: deb-src\nURIs: {archive}\nSuites: {suite}\nComponents: main\nSigned-By: {KEYRING}\n"
+        );
+        std::fs::write(&list, text)
+            .map_err(|error| format!("{} cannot be written ({error})", list.display()))?;
+        let fetched = stage
+            .run(apt().arg("update"))
+            .and_then(|()| stage.run(apt().args(["source", "--download-only", &package])));
+        if fetched.is_ok() {
+            return Ok(());
+        }
+    }
+    if fetch_unlisted(python, archive, sources, stage).is_ok() {
+        return Ok(());
+    }
+    let suites = python.suites.join(" and ");
+    Err(format!("apt-get does not fetch the sources of {package} of Debian {suites}"))
+}
+
+/// Fetches the file that no package list names. Its checksum is in this program, because no
+/// signed list contains it.
+fn fetch_unlisted(python: &Python, archive: &str, sources: &Path, stage: &mut Stage) -> Outcome {
+    let Some((version, checksum)) = python.unlisted else {
+        return Err(format!("every file of {} is listed", python.version));
+    };
+    let package = format!("python{}", python.version);
+    let file = format!("{package}_{version}.orig.tar.xz");
+    let mut helper = Command::new("/usr/lib/apt/apt-helper");
+    helper.arg("download-file");
+    helper.arg(format!("{}/pool/main/p/{package}/{file}", archive.trim_end_matches('/')));
+    helper.arg(sources.join(&file)).arg(format!("SHA256:{checksum}"));
+    stage.run(&mut helper)
 }
 
 /// Unpacks, configures, builds and installs.
@@ -211,13 +341,18 @@ fn build(home: &Path, sources: &Path, unpacker: &Interpreter, stage: &mut Stage)
 }
 
 /// Fetches packages with the pip of the environment, for this interpreter.
-fn packages(home: &Path, checkout: &Checkout, stage: &mut Stage) -> Outcome {
+fn packages(python: &Python, home: &Path, checkout: &Checkout, stage: &mut Stage) -> Outcome {
+    let version = python.version;
     let mut pip = Command::new(checkout.venv().join("bin/python"));
     pip.args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"])
-        .args(["--disable-pip-version-check", "--only-binary=:all:", "--python-version=3.13"])
-        .args(["--implementation=cp", "--abi=cp313t", "--target"])
+        .args(["--disable-pip-version-check", "--only-binary=:all:"])
+        .arg(format!("--python-version={version}"))
+        .arg(format!("--abi=cp{}t", version.replace('.', "")))
+        // pip compares with its own version of Python otherwise.
+        .arg("--ignore-requires-python")
+        .args(["--implementation=cp", "--target"])
         .arg(home.join("packages"))
-        .args(PACKAGES);
+        .args(python.packages);
     stage.run(&mut pip)
 }
 
@@ -226,15 +361,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_are_those_of_the_environment() {
-        let pins = include_str!("../../../requirements/base.txt");
-        for pin in PACKAGES {
-            assert!(pins.lines().any(|line| line == pin), "{pin}");
+    fn packages_are_those_of_the_environments() {
+        let base = include_str!("../../../requirements/base.txt");
+        let newest = include_str!("../../../requirements/newest.txt");
+        for (python, pins) in [(PYTHON_3_13, base), (PYTHON_3_14, newest), (PYTHON_3_15, newest)] {
+            for pin in python.packages {
+                assert!(pins.lines().any(|line| line == pin), "{}: {pin}", python.version);
+            }
         }
     }
 
     #[test]
-    fn pyo3_is_one_that_is_checked() {
-        assert!(include_str!("../contribute/pyo3_range.rs").contains(&format!("\"{PYO3}\"")));
+    fn pinned_pyo3_is_one_that_is_checked() {
+        let checked = include_str!("../contribute/pyo3_range.rs");
+        let pin = PYTHON_3_13.pyo3.expect("3.13 needs an older PyO3");
+        assert!(checked.contains(&format!("\"{pin}\"")));
+        assert_eq!([PYTHON_3_14.pyo3, PYTHON_3_15.pyo3], [None, None]);
     }
 }
