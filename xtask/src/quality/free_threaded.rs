@@ -304,8 +304,8 @@ fn fetch(python: &Python, sources: &Path, stage: &mut Stage) -> Outcome {
     Err(format!("apt-get does not fetch the sources of {package} of Debian {suites}"))
 }
 
-/// Fetches the file that no package list names. Its checksum is in this program, because no
-/// signed list contains it.
+/// Fetches the file that no package list names. No signature covers it: the checksum is that
+/// of the first download, so it shows only that the file has not changed since.
 fn fetch_unlisted(python: &Python, archive: &str, sources: &Path, stage: &mut Stage) -> Outcome {
     let Some((version, checksum)) = python.unlisted else {
         return Err(format!("every file of {} is listed", python.version));
