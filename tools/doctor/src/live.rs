@@ -13,14 +13,16 @@ use crate::memory;
 use crate::read::{LEGACY, VERSIONED};
 use crate::report::{Answer, CapsuleFacts, Check, Severity, TensorFacts};
 
-/// Rounds in each measurement of a leak.
-const ROUNDS: usize = 32;
+/// Exports in each measurement of a leak.
+const ROUNDS: isize = 32;
 /// Measurements of each leak.
-const BATCHES: usize = 4;
-/// How often it is looked at again while nothing changes, where something was left: a
-/// second, as threads of a library may have to wait for a processor.
-const SETTLING: usize = 50;
-/// How often altogether: 20 seconds.
+const BATCHES: isize = 4;
+/// The time between two looks at what is left.
+const PAUSE: f64 = 0.02;
+/// Looks without a change after which the rest is a leak: 5 seconds, because a thread of a
+/// library that releases exports may have to wait for a processor.
+const SETTLING: usize = 250;
+/// Looks altogether: 20 seconds.
 const SETTLED: usize = 1000;
 /// The time limit for a deleter.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -168,17 +170,20 @@ impl Balance {
         })
     }
 
-    /// The growth of each counter per round.
-    fn leak_since(&self, before: &Self) -> Option<&'static str> {
-        let rounds = isize::try_from(ROUNDS).unwrap_or(isize::MAX);
-        if self.references.saturating_sub(before.references) >= rounds {
-            return Some("a reference to the object");
+    /// What `exports` left behind, if each left at least one reference or block.
+    fn leak_since(&self, before: &Self, exports: isize) -> Option<String> {
+        let references = self.references.saturating_sub(before.references);
+        let blocks = self.blocks.zip(before.blocks).map(|(now, then)| now.saturating_sub(then));
+        if references >= exports {
+            return Some(format!("leave {references} references to the object behind"));
         }
-        if before.references.saturating_sub(self.references) >= rounds {
-            return Some("one reference to the object too few");
+        if references <= -exports {
+            let missing = references.unsigned_abs();
+            return Some(format!("release {missing} references to the object too many"));
         }
-        let grown = self.blocks.zip(before.blocks).map(|(now, then)| now.saturating_sub(then));
-        (grown? >= rounds).then_some("memory of Python's")
+        blocks
+            .filter(|&blocks| blocks >= exports)
+            .map(|blocks| format!("leave {blocks} blocks of Python's memory behind"))
     }
 }
 
@@ -186,42 +191,54 @@ fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     let untaken = |object: &Bound<'_, PyAny>| export(object).map(drop);
     let taken = |object: &Bound<'_, PyAny>| python::from_dlpack(&export(object)?).map(drop);
     let ways: [(&str, Way<'_>); 2] =
-        [("that no consumer takes", &untaken), ("that was taken and released", &taken)];
+        [("that no consumer takes", &untaken), ("that were taken and released", &taken)];
     for (which, way) in ways {
-        // One-time initialisation and Python's caches grow once. A leak grows in each
-        // round.
-        let mut leaks = Vec::new();
-        for _ in 0..BATCHES {
-            let before = Balance::of(object)?;
-            for _ in 0..ROUNDS {
-                way(object)?;
+        let before = Balance::of(object)?;
+        if grows_each_time(object, way, before)? {
+            let exports = BATCHES * ROUNDS;
+            if let Some(leak) = left_behind(object, &before, exports)? {
+                return Ok(wrong(format!("{exports} exports {which} {leak}")));
             }
-            leaks.extend(left_behind(object, &before)?);
-        }
-        if let (BATCHES, Some(what)) = (leaks.len(), leaks.last()) {
-            return Ok(wrong(format!("each export {which} leaves {what} behind")));
         }
     }
     Ok(well("exports leave nothing behind, whether taken or not"))
 }
 
-/// The remaining growth after other threads had time to run: some libraries release exports
+/// Whether each of several batches of exports left something behind. One-time
+/// initialisation and Python's caches grow in one batch only.
+fn grows_each_time(object: &Bound<'_, PyAny>, way: Way<'_>, mut before: Balance) -> PyResult<bool> {
+    for _ in 0..BATCHES {
+        for _ in 0..ROUNDS {
+            way(object)?;
+        }
+        let now = Balance::of(object)?;
+        if now.leak_since(&before, ROUNDS).is_none() {
+            return Ok(false);
+        }
+        before = now;
+    }
+    Ok(true)
+}
+
+/// What is still left after other threads had time to run: some libraries release exports
 /// on threads of their own.
-fn left_behind(object: &Bound<'_, PyAny>, before: &Balance) -> PyResult<Option<&'static str>> {
+fn left_behind(
+    object: &Bound<'_, PyAny>,
+    before: &Balance,
+    exports: isize,
+) -> PyResult<Option<String>> {
     let sleep = object.py().import("time")?.getattr("sleep")?;
     let mut now = Balance::of(object)?;
-    // Measurements since the last change: on a busy machine each release may have to wait
-    // for a processor.
     let mut unchanged = 0;
     for _ in 0..SETTLED {
-        if now.leak_since(before).is_none() || unchanged == SETTLING {
+        if now.leak_since(before, exports).is_none() || unchanged == SETTLING {
             break;
         }
-        sleep.call1((0.02,))?;
+        sleep.call1((PAUSE,))?;
         let then = core::mem::replace(&mut now, Balance::of(object)?);
         unchanged = if now == then { unchanged.saturating_add(1) } else { 0 };
     }
-    Ok(now.leak_since(before))
+    Ok(now.leak_since(before, exports))
 }
 
 fn by_table(object: &Bound<'_, PyAny>) -> PyResult<Seen> {

@@ -5,6 +5,7 @@ Made of ctypes alone: memory, struct and capsule are what the fields say."""
 import ctypes
 import os
 import sys
+import threading
 from ctypes import POINTER, PYFUNCTYPE, c_char_p, c_int64, c_void_p, py_object
 from pathlib import Path
 
@@ -280,6 +281,18 @@ class Leaks(Producer):
 
     def export(self, versioned):
         ctypes.pythonapi.Py_IncRef(py_object(self))
+        return super().export(versioned)
+
+
+class ReleasesLater(Producer):
+    """Each export takes a reference. A thread releases them two seconds later."""
+
+    taken = []
+
+    def export(self, versioned):
+        if not self.taken:
+            threading.Timer(2, self.taken.clear).start()
+        self.taken.append(self)
         return super().export(versioned)
 
 
