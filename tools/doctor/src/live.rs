@@ -15,8 +15,9 @@ use crate::report::{Answer, CapsuleFacts, Check, Severity, TensorFacts};
 
 /// Exports in each measurement of a leak.
 const ROUNDS: isize = 32;
-/// Measurements of each leak.
-const BATCHES: isize = 4;
+/// Measurements of each leak: MLX's first exports grow Python's memory by up to 290 blocks
+/// in total, which 10 measurements do not exceed.
+const BATCHES: isize = 32;
 /// The time between two looks at what is left.
 const PAUSE: f64 = 0.02;
 /// Looks without a change after which the rest is a leak: 5 seconds, because a thread of a
@@ -204,8 +205,8 @@ fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     Ok(well("exports leave nothing behind, whether taken or not"))
 }
 
-/// Whether each of several batches of exports left something behind. One-time
-/// initialisation and Python's caches grow in one batch only.
+/// Whether each batch of exports left something behind. One-time initialisation and Python's
+/// caches grow in the first batches only.
 fn grows_each_time(object: &Bound<'_, PyAny>, way: Way<'_>, mut before: Balance) -> PyResult<bool> {
     for _ in 0..BATCHES {
         for _ in 0..ROUNDS {

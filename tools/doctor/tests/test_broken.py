@@ -64,7 +64,7 @@ FOLLOWS = {
 }
 
 LIVE = {
-    "Leaks": ("reference balance", "leave 128 references to the object behind"),
+    "Leaks": ("reference balance", "leave 1024 references to the object behind"),
     "LeaksBlocks": ("reference balance", "blocks of Python's memory behind"),
     "IgnoresCopy": ("copy=True", "the same memory, not a copy"),
     "OldKeywords": ("max_version=(1, 0)", "the keyword is not known"),
