@@ -15,8 +15,8 @@ import pytest
 
 CONSUMERS = (
     *("numpy", "tvm_ffi", "torch", "jax", "paddle", "mlx", "tensorflow"),
-    *("array_api_strict", "pyarrow", "onnxruntime", "nanobind", "mpi4py", "dpnp"),
-    *("dpctl", "pyopencl"),
+    *("array_api_strict", "pyarrow", "onnxruntime", "cuda.core", "nanobind", "mpi4py"),
+    *("dpnp", "dpctl", "pyopencl"),
 )
 # Libraries that take objects as arrays, or to other processes.
 LIBRARIES = ("matplotlib", "PIL", "pandas", "sklearn", "joblib", "distributed", "ray")
@@ -74,14 +74,22 @@ def pytest_configure():
 
 def pytest_report_header():
     """One line with the consumers that are installed."""
-    found = [name for name in CONSUMERS if importlib.util.find_spec(name)]
+    found = [name for name in CONSUMERS if is_there(name)]
     return f"consumers: {', '.join(found) or 'none'}; required: {sorted(REQUIRED)}"
+
+
+def is_there(name):
+    """Whether a module is installed, and the package that it is in."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def require(name):
     """Imports the consumer. If it is not installed, the test is skipped, or fails if
     ``DLPACK_REQUIRE`` names it. If its import raises another error, the test fails."""
-    if importlib.util.find_spec(name) is None:
+    if not is_there(name):
         if name in REQUIRED:
             pytest.fail(f"{name} is not installed, and DLPACK_REQUIRE names it")
         pytest.skip(f"{name} is not installed", allow_module_level=True)

@@ -9,8 +9,11 @@ from ctypes import POINTER, c_char_p, c_int64, c_void_p, py_object
 import dlpack_structs as structs
 from dlpack_structs import IS_COPIED, READ_ONLY
 
-_new = ctypes.pythonapi.PyCapsule_New
-_new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
+# A function of this module: other libraries set the argument types of the functions that
+# `ctypes.pythonapi` shares.
+_new = ctypes.PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
 
 # The names must outlive every capsule.
 NAMES = {False: c_char_p(b"dltensor"), True: c_char_p(b"dltensor_versioned")}

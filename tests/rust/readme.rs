@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- consumers: from docs/interop.md -->\n";
 const END: &str = "<!-- end of consumers -->\n";
 
 /// Whose `from_dlpack` is meant, as the page names it and as readers do.
-const CONSUMERS: [(&str, &str); 11] = [
+const CONSUMERS: [(&str, &str); 12] = [
     ("numpy", "NumPy"),
     ("torch", "PyTorch"),
     ("jax", "JAX"),
@@ -22,6 +22,7 @@ const CONSUMERS: [(&str, &str); 11] = [
     ("tensorflow", "TensorFlow"),
     ("pyarrow", "pyarrow"),
     ("onnxruntime", "ONNX Runtime"),
+    ("cuda.core", "cuda.core"),
     ("dpnp", "dpnp (SYCL)"),
 ];
 

@@ -302,6 +302,30 @@ class OnnxRuntime(Peer):
         return Seen(address, shape, patterns, name)
 
 
+class CudaCore(Peer):
+    """`cuda.core.utils.StridedMemoryView`, which is a view of the tensor that it took."""
+
+    package = "cuda-core"
+
+    def __init__(self):
+        self.view = importlib.import_module("cuda.core.utils").StridedMemoryView
+
+    def make(self, dtype, layout):
+        return self.take(reference(dtype, layout))
+
+    def take(self, tensor):
+        # -1: without synchronisation.
+        view = self.view.from_dlpack(tensor, stream_ptr=-1)
+        # It rejects an element type when this is read first.
+        view.dtype  # noqa: B018
+        return view
+
+    def look(self, view, dtype):
+        strides = view.strides or strides_of(view.shape)
+        patterns = gather(view.ptr, view.shape, strides, width(dtype))
+        return Seen(view.ptr, view.shape, patterns, str(view.dtype))
+
+
 class Dpnp(Peer):
     package = "dpnp"
     # Its tensors are on a SYCL device, also where that is the processor.
@@ -429,5 +453,6 @@ PEERS = {
     "tensorflow": TensorFlow,
     "pyarrow": Arrow,
     "onnxruntime": OnnxRuntime,
+    "cuda.core": CudaCore,
     "dpnp": Dpnp,
 }

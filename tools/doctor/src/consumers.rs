@@ -256,6 +256,16 @@ pub const CONSUMERS: &[Consumer] = &[
         ..PLAIN_CONSUMER
     },
     Consumer {
+        name: "cuda.core",
+        version: "1.2.2",
+        requests: &[NEWEST_ON_STREAM, ON_STREAM],
+        checks_major: false,
+        devices: Devices::CpuZero,
+        believes_device: true,
+        dtypes: &[NUMBERS, F16, BF16],
+        ..PLAIN_CONSUMER
+    },
+    Consumer {
         name: "mlx",
         version: "0.32.4",
         requests: &[PLAIN, NEWEST],

@@ -14,8 +14,9 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[3] / "tests/python"))
 import dlpack_structs as structs  # noqa: E402
 import exchange_table as tables  # noqa: E402
 
-_new = ctypes.pythonapi.PyCapsule_New
-_new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
+# Functions of this module: other libraries set the argument types of the functions that
+# `ctypes.pythonapi` shares.
+_new = PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_New", ctypes.pythonapi))
 # Of a capsule that dies, by its address: an object would bring it back to life.
 _name = PYFUNCTYPE(c_char_p, c_void_p)(("PyCapsule_GetName", ctypes.pythonapi))
 _pointer = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(

@@ -15,6 +15,8 @@ EXPRESSIONS = {
     "tvm_ffi": "tvm_ffi.from_dlpack(np.zeros((2, 3), 'f4'))",
     "array_api_strict": "array_api_strict.zeros((2, 3), dtype=array_api_strict.float32)",
     "onnxruntime": "onnxruntime.OrtValue.ortvalue_from_shape_and_type((2, 3), np.float32)",
+    "cuda.core": "importlib.import_module('cuda.core.utils').StridedMemoryView.from_dlpack("
+    "np.zeros((2, 3), 'f4'), -1)",
     "mlx": "mx.zeros((2, 3))",
     "paddle": "paddle.zeros([2, 3])",
     "tensorflow": "tf.zeros((2, 3))",
@@ -49,7 +51,7 @@ VERSIONS = {
     "dpnp": [1, 3],
 }
 # Types with an exchange table, and the library that owns each slot.
-TABLES = {"torch": "libtorch_python", "paddle": "libpaddle"}
+TABLES = {"torch": "libtorch_python", "paddle": "libpaddle", "cuda.core": "_memoryview"}
 
 
 @pytest.mark.parametrize("library", EXPRESSIONS)

@@ -1,14 +1,13 @@
 """The command line: ``python -m dlpack_doctor 'numpy.zeros(3)'``."""
 
 import argparse
-import importlib.util
 import json
 import os
 import sys
 from typing import Any
 
 from . import __version__
-from .consumers import TAKES
+from .consumers import TAKES, is_there
 from .process import Ended, run
 from .report import Report
 
@@ -144,12 +143,12 @@ def wanted(consumers: list[str]) -> list[str]:
     """The consumers to call; all that are installed for ``all``."""
     if "all" not in consumers:
         return list(dict.fromkeys(consumers))
-    return [name for name in TAKES if importlib.util.find_spec(name)]
+    return [name for name in TAKES if is_there(name)]
 
 
 def tried_on(asked: argparse.Namespace, name: str) -> dict[str, str]:
     """The outcome of a consumer, in a process of its own."""
-    if importlib.util.find_spec(name) is None:
+    if not is_there(name):
         return {"fit": "absent", "why": "it is not installed"}
     ended: Ended = run(job(asked, consumer=name))
     if ended.tried is not None and ended.done:

@@ -1,6 +1,7 @@
 """Libraries that are called on request, each as its users call it."""
 
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -46,6 +47,18 @@ def _onnxruntime() -> tuple[Any, Take]:
     return module, module.OrtValue.from_dlpack
 
 
+def _cuda_core() -> tuple[Any, Take]:
+    module = importlib.import_module("cuda.core.utils")
+
+    def take(tensor: Any) -> Any:
+        view = module.StridedMemoryView.from_dlpack(tensor, stream_ptr=-1)
+        # It rejects an element type when this is read first.
+        view.dtype  # noqa: B018
+        return view
+
+    return module, take
+
+
 def _mlx() -> tuple[Any, Take]:
     module = importlib.import_module("mlx.core")
     return module, module.from_dlpack
@@ -73,6 +86,14 @@ def _dpnp() -> tuple[Any, Take]:
     return module, module.from_dlpack
 
 
+def is_there(name: str) -> bool:
+    """Whether a library is installed, and the package that it is in."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 TAKES: dict[str, Callable[[], tuple[Any, Take]]] = {
     "numpy": _numpy,
     "torch": _torch,
@@ -81,6 +102,7 @@ TAKES: dict[str, Callable[[], tuple[Any, Take]]] = {
     "array_api_strict": _array_api_strict,
     "pyarrow": _pyarrow,
     "onnxruntime": _onnxruntime,
+    "cuda.core": _cuda_core,
     "mlx": _mlx,
     "paddle": _paddle,
     "tensorflow": _tensorflow,
