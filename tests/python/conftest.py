@@ -15,8 +15,8 @@ import pytest
 
 CONSUMERS = (
     *("numpy", "tvm_ffi", "torch", "jax", "paddle", "mlx", "tensorflow"),
-    *("array_api_strict", "pyarrow", "onnxruntime", "cuda.core", "nanobind", "mpi4py"),
-    *("dpnp", "dpctl", "pyopencl"),
+    *("array_api_strict", "pyarrow", "onnxruntime", "cuda.core", "warp"),
+    *("nanobind", "mpi4py", "dpnp", "dpctl", "pyopencl"),
 )
 # Libraries that take objects as arrays, or to other processes.
 LIBRARIES = ("matplotlib", "PIL", "pandas", "sklearn", "joblib", "distributed", "ray")

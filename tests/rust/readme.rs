@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- consumers: from docs/interop.md -->\n";
 const END: &str = "<!-- end of consumers -->\n";
 
 /// Whose `from_dlpack` is meant, as the page names it and as readers do.
-const CONSUMERS: [(&str, &str); 12] = [
+const CONSUMERS: [(&str, &str); 13] = [
     ("numpy", "NumPy"),
     ("torch", "PyTorch"),
     ("jax", "JAX"),
@@ -23,6 +23,7 @@ const CONSUMERS: [(&str, &str); 12] = [
     ("pyarrow", "pyarrow"),
     ("onnxruntime", "ONNX Runtime"),
     ("cuda.core", "cuda.core"),
+    ("warp", "Warp"),
     ("dpnp", "dpnp (SYCL)"),
 ];
 

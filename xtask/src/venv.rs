@@ -85,7 +85,7 @@ impl Packages {
             Self::Full => "numpy,tvm_ffi,torch,jax",
             Self::Peers => {
                 "numpy,tvm_ffi,torch,jax,paddle,mlx,tensorflow,array_api_strict,pyarrow,\
-                 onnxruntime,cuda.core,nanobind,mpi4py,dpnp"
+                 onnxruntime,cuda.core,warp,nanobind,mpi4py,dpnp"
             }
         }
     }

@@ -29,7 +29,7 @@ OURS = "dlpack_example"
 TOGETHER = (
     *("reference", "numpy", "torch", "jax", "tvm_ffi", "nanobind"),
     *("array_api_strict", "mlx", "paddle", "tensorflow", "pyarrow", "onnxruntime"),
-    "cuda.core",
+    *("cuda.core", "warp"),
 )
 ALONE = "dpnp"
 READ_ONLY_CONSUMER = "nanobind ro"

@@ -326,6 +326,43 @@ class CudaCore(Peer):
         return Seen(view.ptr, view.shape, patterns, str(view.dtype))
 
 
+class Warp(Peer):
+    """`warp.array`, on the processor."""
+
+    package = "warp-lang"
+
+    def __init__(self):
+        self.warp = importlib.import_module("warp")
+        self.warp.config.quiet = True
+        self.warp.init()
+
+    def make(self, dtype, layout):
+        kind = getattr(self.warp, dtype, None)
+        if kind is None or layout.read_only:
+            raise NotMade
+        owner, address = aligned(image(dtype))
+        size = width(dtype) // 8
+        made = self.warp.array(
+            ptr=address + byte_offset(dtype, layout),
+            dtype=kind,
+            shape=layout.shape,
+            strides=tuple(stride * size for stride in layout.strides),
+            device="cpu",
+        )
+        made.owner = owner
+        return made
+
+    def take(self, tensor):
+        return self.warp.from_dlpack(tensor)
+
+    def look(self, array, dtype):
+        name = array.dtype.__name__
+        strides = [stride * 8 // width(dtype) for stride in array.strides]
+        address = array.ptr or 0
+        patterns = gather(address, array.shape, strides, width(dtype))
+        return Seen(address, array.shape, patterns, name)
+
+
 class Dpnp(Peer):
     package = "dpnp"
     # Its tensors are on a SYCL device, also where that is the processor.
@@ -454,5 +491,6 @@ PEERS = {
     "pyarrow": Arrow,
     "onnxruntime": OnnxRuntime,
     "cuda.core": CudaCore,
+    "warp": Warp,
     "dpnp": Dpnp,
 }

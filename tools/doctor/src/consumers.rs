@@ -33,6 +33,8 @@ pub struct Consumer {
     pub(crate) alignment: Alignment,
     /// The maximum number of dimensions.
     pub(crate) ndim: usize,
+    /// Whether it accepts tensors without dimensions.
+    pub(crate) scalars: bool,
     /// Whether it rejects read-only memory.
     pub(crate) refuses_read_only: bool,
     pub(crate) always_copies: bool,
@@ -156,6 +158,7 @@ const PLAIN_CONSUMER: Consumer = Consumer {
     offset: Offset::Added,
     alignment: Alignment::Any,
     ndim: 64,
+    scalars: true,
     refuses_read_only: false,
     always_copies: false,
     calls_null_deleter: false,
@@ -263,6 +266,18 @@ pub const CONSUMERS: &[Consumer] = &[
         devices: Devices::CpuZero,
         believes_device: true,
         dtypes: &[NUMBERS, F16, BF16],
+        ..PLAIN_CONSUMER
+    },
+    Consumer {
+        name: "warp",
+        version: "1.19.0",
+        requests: &[ON_STREAM],
+        versioned: false,
+        device: DeviceAsked::Kind,
+        offset: Offset::Ignored,
+        ndim: 4,
+        scalars: false,
+        dtypes: &[REALS, BOOL, F16, BF16],
         ..PLAIN_CONSUMER
     },
     Consumer {

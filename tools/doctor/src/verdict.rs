@@ -264,6 +264,9 @@ fn layout_refused(
     if usize::try_from(tensor.ndim).is_ok_and(|ndim| ndim > consumer.ndim) {
         return Some(format!("more than {} dimensions", consumer.ndim));
     }
+    if tensor.ndim == 0 && !consumer.scalars {
+        return Some("no dimensions".to_owned());
+    }
     if consumer.offset == Offset::Refused && tensor.byte_offset != 0 {
         return Some("`byte_offset` is not 0".to_owned());
     }

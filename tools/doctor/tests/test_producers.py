@@ -17,6 +17,7 @@ EXPRESSIONS = {
     "onnxruntime": "onnxruntime.OrtValue.ortvalue_from_shape_and_type((2, 3), np.float32)",
     "cuda.core": "importlib.import_module('cuda.core.utils').StridedMemoryView.from_dlpack("
     "np.zeros((2, 3), 'f4'), -1)",
+    "warp": "warp.zeros((2, 3), dtype=warp.float32, device='cpu')",
     "mlx": "mx.zeros((2, 3))",
     "paddle": "paddle.zeros([2, 3])",
     "tensorflow": "tf.zeros((2, 3))",

@@ -32,12 +32,13 @@ PACKAGES = {
     "paddle": "paddlepaddle",
     "tensorflow": "tensorflow-cpu",
     "cuda.core": "cuda-core",
+    "warp": "warp-lang",
 }
 # Combinations that are left out: they would end this process, or have no defined outcome.
 NOT_TRIED = {"crash", "unusable", "leaks", "unknown"}
 # In the order in which they can be imported into one process.
 ORDER = ("numpy", "torch", "jax", "tvm_ffi", "nanobind", "array_api_strict", "mlx")
-LATER = ("paddle", "tensorflow", "pyarrow", "onnxruntime", "cuda.core")
+LATER = ("paddle", "tensorflow", "pyarrow", "onnxruntime", "cuda.core", "warp")
 MODES = {"main": (*ORDER, *LATER), "dpnp": ("numpy", "dpnp", "torch")}
 
 

@@ -59,6 +59,13 @@ def _cuda_core() -> tuple[Any, Take]:
     return module, take
 
 
+def _warp() -> tuple[Any, Take]:
+    module = importlib.import_module("warp")
+    module.config.quiet = True
+    module.init()
+    return module, module.from_dlpack
+
+
 def _mlx() -> tuple[Any, Take]:
     module = importlib.import_module("mlx.core")
     return module, module.from_dlpack
@@ -103,6 +110,7 @@ TAKES: dict[str, Callable[[], tuple[Any, Take]]] = {
     "pyarrow": _pyarrow,
     "onnxruntime": _onnxruntime,
     "cuda.core": _cuda_core,
+    "warp": _warp,
     "mlx": _mlx,
     "paddle": _paddle,
     "tensorflow": _tensorflow,
