@@ -32,6 +32,7 @@ TOGETHER = (
     *("cuda.core", "warp"),
 )
 ALONE = "dpnp"
+READ_ONLY_PRODUCER = "torch ro"
 READ_ONLY_CONSUMER = "nanobind ro"
 NEWEST = ("reference", "numpy", "jax", "tvm_ffi")
 # More crashes than this in one job mean that something else is broken.
@@ -118,10 +119,10 @@ def jobs(newest):
     here = sys.executable
     consumers = [name for name in TOGETHER if name != "reference"]
     for consumer in (OURS, *reversed(consumers), READ_ONLY_CONSUMER):
-        yield Job(here, "", consumer, list(TOGETHER))
+        yield Job(here, "", consumer, [*TOGETHER, READ_ONLY_PRODUCER])
     for name in (OURS, *consumers, READ_ONLY_CONSUMER):
         yield Job(here, "", name, [ALONE])
-    for name in (*TOGETHER, ALONE):
+    for name in (*TOGETHER, READ_ONLY_PRODUCER, ALONE):
         yield Job(here, "", ALONE, [name])
     if newest:
         for consumer in (OURS, "numpy", "jax"):

@@ -108,6 +108,21 @@ class Torch(Peer):
         return Seen(tensor.data_ptr(), tensor.shape, patterns, name)
 
 
+class TorchReadOnly(Torch):
+    """`torch.utils.dlpack.ReadOnlyTensorWrapper`, which exports only, by a table of its own."""
+
+    def make(self, dtype, layout):
+        if not layout.read_only:
+            raise NotMade
+        tensor = super().make(dtype, layout._replace(read_only=False))
+        return self.torch.utils.dlpack.ReadOnlyTensorWrapper(tensor)
+
+    def look(self, wrapper, dtype):
+        found = structs.Tensor(wrapper.__dlpack__(max_version=(1, 3)))
+        patterns = gather(found.data, found.shape, found.strides, width(dtype))
+        return Seen(found.data, found.shape, patterns, name_of(found.dtype))
+
+
 class Jax(Peer):
     package = "jax"
 
@@ -480,6 +495,7 @@ PEERS = {
     "dlpack_example": Ours,
     "numpy": NumPy,
     "torch": Torch,
+    "torch ro": TorchReadOnly,
     "jax": Jax,
     "tvm_ffi": TvmFfi,
     "nanobind": Nanobind,
