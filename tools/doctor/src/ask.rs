@@ -100,7 +100,7 @@ fn device(object: &Bound<'_, PyAny>) -> PyResult<DeviceAnswer> {
                 DeviceAnswer::Said(read::device_facts(Device::new(DLDeviceType(kind), index)))
             }
             Err(_) => DeviceAnswer::Odd {
-                has_parts: found.get_item(0).is_ok(),
+                items: if found.get_item(0).is_ok() { found.len().unwrap_or(0) } else { 0 },
                 found: found.repr()?.to_string(),
             },
         }),

@@ -59,6 +59,8 @@ pub(crate) enum DeviceAsked {
     Present,
     /// Uses the device type.
     Kind,
+    /// Unpacks two items, and uses the device type.
+    Pair,
     /// Uses the device type and the index.
     Both,
 }
@@ -273,7 +275,7 @@ pub const CONSUMERS: &[Consumer] = &[
         version: "1.19.0",
         requests: &[ON_STREAM],
         versioned: false,
-        device: DeviceAsked::Kind,
+        device: DeviceAsked::Pair,
         offset: Offset::Ignored,
         ndim: 4,
         scalars: false,

@@ -49,8 +49,9 @@ pub enum DeviceAnswer {
     Odd {
         /// Its `repr`.
         found: String,
-        /// Whether it has a first item, which is all that some consumers read.
-        has_parts: bool,
+        /// The number of its items, if it has any: some consumers read the first only, some
+        /// unpack two without a look at their types.
+        items: usize,
     },
     /// An exception.
     Raised {

@@ -52,7 +52,8 @@ fn judge(consumer: &Consumer, report: &Report) -> Judged {
     let told = match (consumer.device, &report.device) {
         (DeviceAsked::No, _) | (_, DeviceAnswer::Said(_)) => true,
         (DeviceAsked::Present, answer) => *answer != DeviceAnswer::Missing,
-        (DeviceAsked::Kind, DeviceAnswer::Odd { has_parts, .. }) => *has_parts,
+        (DeviceAsked::Kind, DeviceAnswer::Odd { items, .. }) => *items > 0,
+        (DeviceAsked::Pair, DeviceAnswer::Odd { items, .. }) => *items == 2,
         _ => false,
     };
     if !told {
@@ -106,7 +107,7 @@ fn judge(consumer: &Consumer, report: &Report) -> Judged {
 /// The outcome if `__dlpack_device__` names another device than the struct.
 fn lied_to(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Option<Judged> {
     let DeviceAnswer::Said(said) = &report.device else { return None };
-    let asks = matches!(consumer.device, DeviceAsked::Kind | DeviceAsked::Both);
+    let asks = matches!(consumer.device, DeviceAsked::Kind | DeviceAsked::Pair | DeviceAsked::Both);
     if !asks || said.device_type == tensor.device.device_type {
         return None;
     }

@@ -25,13 +25,15 @@ EXPRESSIONS = {
 }
 # Their deviations: rules without `--live`, and checks with it.
 RULES = {"paddle": {"device-odd"}}
+STREAM_ONLY = {
+    *("max_version=None", "max_version=(0, 8)", "max_version=(1, 0)", "max_version=(2, 0)"),
+    *("dl_device=None, copy=None", "dl_device=own", "copy=False", "copy=True"),
+    "copy=True, max_version=(1, 3)",
+}
 CHECKS = {
-    # It knows the keyword `stream` only.
-    "onnxruntime": {
-        *("max_version=None", "max_version=(0, 8)", "max_version=(1, 0)", "max_version=(2, 0)"),
-        *("dl_device=None, copy=None", "dl_device=own", "copy=False", "copy=True"),
-        "copy=True, max_version=(1, 3)",
-    },
+    # They know the keyword `stream` only.
+    "onnxruntime": STREAM_ONLY,
+    "warp": STREAM_ONLY | {"positional"},
     # A legacy request does not honour `copy=True`.
     "dpnp": {"copy=True"},
     # As above; and an attribute that is misspelt in its wrapper.
