@@ -16,6 +16,7 @@ mod import {
     pub(crate) mod passed_on;
     pub(crate) mod readable;
     pub(crate) mod rejects;
+    pub(crate) mod relocated;
     pub(crate) mod states;
     pub(crate) mod views;
 }

@@ -129,3 +129,21 @@ pub fn which_holds(tensor: &ImportedTensor, variants: &[Holds]) -> usize {
     let first = variants.iter().position(|holds| holds(tensor).is_ok());
     first.unwrap_or(variants.len().saturating_sub(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Copies, copies_of_variants};
+
+    #[test]
+    fn variants_copy_always_never_or_sometimes() {
+        let (never, always, some) = (Copies::Never, Copies::Always, Copies::Sometimes);
+        let of = |variants: &[Copies], copies| assert_eq!(copies_of_variants(variants), copies);
+        of(&[], never);
+        of(&[never], never);
+        of(&[never, never], never);
+        of(&[always, always, always], always);
+        of(&[never, always], some);
+        of(&[always, never], some);
+        of(&[some, some], some);
+    }
+}
