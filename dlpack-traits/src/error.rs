@@ -78,7 +78,7 @@ pub enum Error {
         /// The width of an element, in bits.
         bits: i64,
     },
-    /// A pitch is smaller than the row.
+    /// A pitch is smaller than the row of a tensor that has elements.
     PitchTooSmall {
         /// The pitch, in elements.
         pitch: i64,
@@ -324,7 +324,8 @@ pub enum Error {
     /// Exclusive access to imported memory was requested, but two indices may name one
     /// element.
     Overlapping,
-    /// The reason of a hand-written [`DLPackExport`](crate::DLPackExport).
+    /// A reason without a variant: that of a hand-written [`DLPackExport`](crate::DLPackExport),
+    /// or one of this crate.
     Custom(&'static str),
 }
 

@@ -150,7 +150,12 @@ impl Shaped<'_> {
                     Order::ColumnMajor => strides.last_mut(),
                 };
                 if let Some(stride) = slowest {
-                    widen(stride, pitch, counted_bits)?;
+                    let widened = widen(stride, pitch, counted_bits);
+                    // A tensor without elements has no row that is longer than the pitch.
+                    let too_small = matches!(widened, Err(Error::PitchTooSmall { .. }));
+                    if !too_small || self.extent()?.is_some() {
+                        widened?;
+                    }
                 }
             }
         }

@@ -40,6 +40,23 @@ fn padded_column_major_matrices_are_exported() {
     assert_eq!(error, Error::PitchTooSmall { pitch: -3, row: 2 });
 }
 
+/// An image without pixels has no row that is longer than the pitch.
+#[test]
+fn every_pitch_fits_a_matrix_without_elements() {
+    let empty = |rows, columns, lda| {
+        let drops = Drops::new();
+        let tensor = Lapack { a: Box::new([0.0; 8]), rows, columns, lda, _drop: drops.ticket() }
+            .into_dlpack()
+            .unwrap();
+        assert_eq!(tensor.shape(), [i64::from(rows), i64::from(columns)]);
+    };
+    empty(0, 0, 0);
+    empty(0, 3, 0);
+    empty(3, 0, 0);
+    empty(3, 0, 1);
+    empty(3, 0, 4);
+}
+
 /// The fastest axis, as a C interface defines it.
 #[derive(Clone, Copy)]
 enum Layout {
