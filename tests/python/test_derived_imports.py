@@ -57,7 +57,7 @@ def test_writes_are_seen_on_both_sides(np):
         (
             lambda np: np.zeros((2, 3), np.float64),
             "the elements are float64, `Signal` needs float32; "
-            "convert with `x.astype('float32')` (NumPy) or `x.to(torch.float32)` (PyTorch)",
+            "convert with `.astype('float32')` (NumPy) or `.to(torch.float32)` (PyTorch)",
             lambda np, x: x.astype("float32"),
         ),
         (

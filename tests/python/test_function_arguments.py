@@ -297,7 +297,7 @@ def test_tensors_of_pytorch():
     arguments.scale(tensor[:, 1:], 2)
     assert tensor.tolist() == [[0, 2, 4], [3, 8, 10]]
     assert arguments.facts(torch.zeros(2, dtype=torch.bfloat16))[0] == "bfloat16"
-    with pytest.raises(TypeError, match=r"x\.to\(torch\.float32\)"):
+    with pytest.raises(TypeError, match=r"\.to\(torch\.float32\)"):
         arguments.matrix(tensor.double())
     with pytest.raises(ValueError, match="share memory"):
         arguments.writable(torch.zeros(1).expand(3))

@@ -91,7 +91,7 @@ fn requirements_are_printed_as_sentences() {
     let types = |needed| said(MismatchKind::DType { needed, found: DataType::F32 });
     assert_eq!(
         types(vec![DataType::BF16]),
-        "the elements are float32, `Image` needs bfloat16; convert with `x.to(torch.bfloat16)` \
+        "the elements are float32, `Image` needs bfloat16; convert with `.to(torch.bfloat16)` \
          (PyTorch)"
     );
     // Neither library has those.

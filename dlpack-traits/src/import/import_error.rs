@@ -76,7 +76,7 @@ impl core::error::Error for ImportError {}
 /// assert_eq!(
 ///     Mismatch::new("Image", dtype).to_string(),
 ///     "the elements are float32, `Image` needs uint8; convert with \
-///      `x.astype('uint8')` (NumPy) or `x.to(torch.uint8)` (PyTorch)",
+///      `.astype('uint8')` (NumPy) or `.to(torch.uint8)` (PyTorch)",
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

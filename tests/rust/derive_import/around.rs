@@ -86,8 +86,8 @@ fn newtypes_are_imported() {
     assert_eq!(refused::<Line>(&bytes(&[2, 3])), "the tensor has 2 dimensions, `Line` needs 1");
     assert_eq!(
         refused::<Line>(&forged(&[1], &[1])),
-        "the elements are int32, `Bounded` needs uint8; convert with `x.astype('uint8')` (NumPy) \
-         or `x.to(torch.uint8)` (PyTorch)"
+        "the elements are int32, `Bounded` needs uint8; convert with `.astype('uint8')` (NumPy) \
+         or `.to(torch.uint8)` (PyTorch)"
     );
     let drops = Drops::new();
     let long = Line::from_dlpack(imported(&bytes(&[5]), &drops)).map(|_| ());
@@ -149,7 +149,7 @@ fn enums_are_imported() {
         refused::<Column>(&forged(&[1, 1, 1], &[0])),
         "no variant of `Column` takes the tensor; `Flat`: the tensor has 3 dimensions, `Tensor` \
          needs 1; `Bytes`: the elements are int32, `Bounded` needs uint8; convert with \
-         `x.astype('uint8')` (NumPy) or `x.to(torch.uint8)` (PyTorch); `Deep`: the tensor has 3 \
+         `.astype('uint8')` (NumPy) or `.to(torch.uint8)` (PyTorch); `Deep`: the tensor has 3 \
          dimensions, `Tensor` needs 2"
     );
     let Only::Line(line) = built::<Only>(&bytes(&[2])).unwrap();
@@ -160,7 +160,7 @@ fn enums_are_imported() {
     assert_eq!(
         refused::<OneOf>(&forged(&[1], &[0])),
         "the elements are int32, `OneOf` needs uint8 or float32; convert with \
-         `x.astype('uint8')` (NumPy) or `x.to(torch.uint8)` (PyTorch)"
+         `.astype('uint8')` (NumPy) or `.to(torch.uint8)` (PyTorch)"
     );
     assert!(matches!(built::<OneOf>(&bytes(&[6])), Ok(OneOf::A(_))));
     let drops = Drops::new();
@@ -209,7 +209,7 @@ fn storage_enums_are_imported() {
     assert_eq!(
         refused::<Either>(&Forged { dtype: DataType::F32, ..forged(&[1], &[0]) }),
         "the elements are float32, `Either` needs int32 or uint8; convert with \
-         `x.astype('int32')` (NumPy) or `x.to(torch.int32)` (PyTorch)"
+         `.astype('int32')` (NumPy) or `.to(torch.int32)` (PyTorch)"
     );
     let held = Held::from_imported(imported(&bytes(&[6]), &Drops::new())).unwrap();
     assert_eq!((held.data().byte_len(), held.1), (6, PhantomData));

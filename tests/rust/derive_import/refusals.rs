@@ -20,8 +20,8 @@ fn other_element_types_and_devices_are_refused() {
     let floats = Forged { dtype: DataType::F32, ..forged(&[1, 1, 2], &[0, 0]) };
     assert_eq!(
         refused::<Image>(&floats),
-        "the elements are float32, `Image` needs uint8; convert with `x.astype('uint8')` (NumPy) \
-         or `x.to(torch.uint8)` (PyTorch)"
+        "the elements are float32, `Image` needs uint8; convert with `.astype('uint8')` (NumPy) \
+         or `.to(torch.uint8)` (PyTorch)"
     );
     let cuda = Forged { device: Device::cuda(1), ..bytes(&[1, 2, 3]) };
     assert_eq!(
@@ -241,7 +241,7 @@ fn unmet_requirements_are_described() {
     says(
         &Forged { dtype: DataType::I8, ..bytes(&[6]) },
         "the elements are int8, `Picky` needs float32 or uint8; convert with \
-         `x.astype('float32')` (NumPy) or `x.to(torch.float32)` (PyTorch)",
+         `.astype('float32')` (NumPy) or `.to(torch.float32)` (PyTorch)",
     );
     says(&bytes(&[1, 2, 3]), "the tensor has 3 dimensions, `Picky` needs 1 or 2");
     says(
@@ -253,8 +253,8 @@ fn unmet_requirements_are_described() {
     let floats = Forged { dtype: DataType::F32, ..forged(&[2], &[0, 0]) };
     says(
         &floats,
-        "the elements are float32, `Picky` needs uint8; convert with `x.astype('uint8')` (NumPy) \
-         or `x.to(torch.uint8)` (PyTorch)",
+        "the elements are float32, `Picky` needs uint8; convert with `.astype('uint8')` (NumPy) \
+         or `.to(torch.uint8)` (PyTorch)",
     );
 
     let says = |forged: &Forged, text: &str| assert_eq!(refused::<Fussy>(forged), text);
@@ -262,7 +262,7 @@ fn unmet_requirements_are_described() {
     let cuda = Forged { device: Device::cuda(0), ..bytes(&[1, 3]) };
     says(
         &cuda,
-        "the elements are uint8, `Fussy` needs bfloat16; convert with `x.to(torch.bfloat16)` \
+        "the elements are uint8, `Fussy` needs bfloat16; convert with `.to(torch.bfloat16)` \
          (PyTorch)",
     );
     let brain = |shape| Forged {

@@ -177,12 +177,12 @@ pub(crate) fn cast(needed: &[DataType]) -> impl fmt::Display {
                 Some(dtype) if NUMPY.contains(&dtype) => {
                     write!(
                         f,
-                        "; convert with `x.astype('{dtype}')` (NumPy) or \
-                         `x.to(torch.{dtype})` (PyTorch)"
+                        "; convert with `.astype('{dtype}')` (NumPy) or \
+                         `.to(torch.{dtype})` (PyTorch)"
                     )
                 }
                 Some(dtype) if TORCH.contains(&dtype) => {
-                    write!(f, "; convert with `x.to(torch.{dtype})` (PyTorch)")
+                    write!(f, "; convert with `.to(torch.{dtype})` (PyTorch)")
                 }
                 _ => Ok(()),
             }
