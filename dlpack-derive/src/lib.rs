@@ -91,13 +91,13 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(dtype = BF16)]` | the element type of byte storage: a constant of `DataType`, or the path of another constant (`Self::DTYPE`) |
 /// | `#[dlpack(padded)]` | each element narrower than a byte occupies one byte; without this, such elements are packed |
 /// | `#[dlpack(read_only)]` | the tensor is READ_ONLY, even if the storage allows writing |
-/// | `#[dlpack(transparent)]` | the tensor is that of the only field that is not skipped, which must be exportable |
+/// | `#[dlpack(transparent)]` | exports the tensor of the only field without `skip`, whose type must implement `DLPackExport` |
 /// | `#[dlpack(skip(id, timestamp))]` | the same as `skip` on each of these fields; in a tuple struct, field numbers |
 /// | `#[dlpack(bound(T: Element))]` | the bounds on type parameters, instead of those that the roles require |
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
-/// Numbers can be integers of any type, and must state their unit: `offset` is rejected
-/// until it says `elements` or `bytes`.
+/// Numbers can be integers of any type. `offset`, `pitch` and `len` must state their unit,
+/// `elements` or `bytes`; `strides` without a unit count elements.
 ///
 /// The storage alone decides whether a consumer may write, except that `read_only` forbids
 /// it; see the trait. An export makes one allocation, and a second one for more than 8
@@ -110,7 +110,7 @@ use proc_macro::TokenStream;
 /// use std::sync::Arc;
 /// use dlpack_traits::{DLPackExport, Element};
 ///
-/// /// Every second row of a matrix that others hold too.
+/// /// Every second row of a shared matrix.
 /// #[derive(DLPackExport)]
 /// #[dlpack(shape(rows, 2))]
 /// struct EvenRows<T: Element> {
@@ -183,10 +183,10 @@ use proc_macro::TokenStream;
 ///
 /// # Rejected structs
 ///
-/// Each field must be `Send + 'static`, because the consumer may drop the struct on any
-/// thread. If a field is not `Send`, but you wrote an `unsafe impl Send` for the struct,
-/// mark the field `#[dlpack(skip)]`. A struct with lifetimes implements the trait too; it
-/// can be viewed but not exported. Data behind a lock is rejected, because a consumer may
+/// `into_dlpack` requires that each field is `Send + 'static`, because the consumer may drop
+/// the struct on any thread. If a field is not `Send`, but you wrote an `unsafe impl Send` for the struct,
+/// mark the field `#[dlpack(skip)]`. A struct with lifetimes implements the trait too:
+/// `tensor` and `copy_to_dlpack` accept it, `into_dlpack` does not. Data behind a lock is rejected, because a consumer may
 /// keep the tensor for longer than a lock may be held.
 ///
 /// Shapes, strides, offsets, dtypes and devices are checked against the storage at each
@@ -315,8 +315,8 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
 /// | no attribute | the name of the variant selects the type: see below |
 /// | `#[dlpack(dtype = FLOAT8_E4M3FN)]` | a constant of `DataType` |
 /// | `#[dlpack(dtype = Self::INT4)]` | any constant of type `DataType`, as a path of two or more segments |
-/// | `#[dlpack(big_endian)]` | stored with the most significant byte first: [`NotNativeEndian`] on other machines |
-/// | `#[dlpack(little_endian)]` | stored with the least significant byte first: likewise |
+/// | `#[dlpack(big_endian)]` | stored with the most significant byte first: [`NotNativeEndian`] on little-endian machines |
+/// | `#[dlpack(little_endian)]` | stored with the least significant byte first: [`NotNativeEndian`] on big-endian machines |
 /// | `#[dlpack(alias)]` | another variant has the same type; converting from `DataType` returns that variant |
 /// | `#[dlpack(skip)]` | DLPack has no such type: the conversion fails with [`NoDType`], which names the variant |
 ///
@@ -390,8 +390,8 @@ pub fn derive_data_type(input: TokenStream) -> TokenStream {
 /// `data` of a struct that derives [`DLPackImport`](derive@DLPackImport). An import sets
 /// skipped fields to their default.
 ///
-/// Bytes that other owners write too (`SharedBuffer<u8>`) can only be read as types of 8
-/// bits and fewer, because Rust and the other owners access them one byte at a time.
+/// Bytes that other owners write too (`SharedBuffer<u8>`) can be described as numbers of any
+/// type. An element of several bytes that is read during a write may be torn.
 #[proc_macro_derive(Storage, attributes(dlpack))]
 pub fn derive_storage(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), parts::storage).into()

@@ -101,8 +101,8 @@ impl Device {
         self.0.device_type.0 > 0
     }
 
-    /// Parses a device name: a device type as [`Display`](fmt::Display) prints it, and an
-    /// optional index after a colon, 0 by default.
+    /// Parses the name of a device type that DLPack defines, and an optional index after a
+    /// colon, 0 by default; `None` for any other name.
     ///
     /// ```
     /// use dlpack_traits::Device;

@@ -211,7 +211,8 @@ impl DataType {
         matches!(self.0.code, ffi::kDLComplex | ffi::kDLBcomplex)
     }
 
-    /// Parses a name as [`Display`](fmt::Display) prints it.
+    /// Parses the name of a type that has a constant here, with lanes (`float32x4`); `None`
+    /// for any other name.
     ///
     /// ```
     /// use dlpack_traits::DataType;

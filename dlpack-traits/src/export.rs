@@ -27,10 +27,14 @@ use crate::view::TensorView;
 ///
 /// | export | the object afterwards | a consumer may write |
 /// |---|---|---|
-/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage lends exclusive access |
-/// | [`to_dlpack`](Self::to_dlpack) | stays usable | only into a `SharedBuffer` |
+/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner, or shares write access |
+/// | [`to_dlpack`](Self::to_dlpack) | stays usable | if the storage shares write access |
 /// | [`copy_to_dlpack`](Self::copy_to_dlpack) | stays usable | yes, into its own copy |
-/// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | only into a `SharedBuffer` |
+/// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | if the storage shares write access |
+///
+/// These storages share write access: [`SharedBuffer`](crate::SharedBuffer), an
+/// [`ImportedStorage`](crate::ImportedStorage) that was imported writable, and
+/// [`DeviceBuffer`](crate::backend::DeviceBuffer).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -63,13 +67,14 @@ use crate::view::TensorView;
     note = "a list of elements has no shape: mark it `#[dlpack(data)]` in a struct with a `shape`"
 )]
 pub trait DLPackExport {
-    /// Describes the tensor in the memory from which the consumer will read the
-    /// description. Every export rejects a tensor that was described in another slot.
+    /// Describes the tensor: writes its shape, strides and memory to `out`, and returns the
+    /// result of `out`. An export rejects the result of another [`Describe`]
+    /// ([`Error::Custom`]).
     ///
     /// # Errors
     ///
-    /// Those of [`Shaped::data`](crate::Shaped::data), and the reason why the value in its
-    /// current state is not a tensor.
+    /// Those of [`Shaped::data`](crate::Shaped::data); [`Error::Custom`] if the value has no
+    /// tensor in its current state.
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error>;
 
     /// As [`describe`](Self::describe), with the most access that the storage can grant.
@@ -128,14 +133,13 @@ pub trait DLPackExport {
     /// Exports the tensor together with its owner, which the deleter drops, on any thread.
     /// It makes one allocation, and a second one for more than 8 dimensions.
     ///
-    /// Consumers may write if the storage lends exclusive access (`Vec<T>`, `Box<[T]>`,
-    /// `[T; N]`) or is a [`SharedBuffer`](crate::SharedBuffer); otherwise the tensor is
-    /// READ_ONLY.
+    /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`,
+    /// `[T; N]`) or shares write access; otherwise the tensor is READ_ONLY.
     ///
     /// # Errors
     ///
-    /// Those of [`describe_mut`](Self::describe_mut), and [`Error::OutOfMemory`]; the owner is
-    /// then dropped.
+    /// Those of [`describe_mut`](Self::describe_mut), [`sync_for`](Self::sync_for) and
+    /// [`TensorView::sync_for`], and [`Error::OutOfMemory`]; the owner is then dropped.
     #[inline]
     fn into_dlpack(self) -> Result<ManagedTensor, Error>
     where
@@ -149,8 +153,7 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of `into_dlpack`, of [`sync_for`](Self::sync_for), and of
-    /// [`TensorView::sync_for`].
+    /// Those of `into_dlpack`.
     #[inline]
     fn into_dlpack_on(self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error>
     where
@@ -177,12 +180,12 @@ pub trait DLPackExport {
     /// Exports the tensor with an additional owner of its memory, and leaves the object
     /// usable. It makes one allocation, and a second one for more than 8 dimensions.
     ///
-    /// The tensor is READ_ONLY, unless the storage is a
-    /// [`SharedBuffer`](crate::SharedBuffer).
+    /// The tensor is READ_ONLY, unless the storage shares write access.
     ///
     /// # Errors
     ///
-    /// Those of [`tensor`](Self::tensor), [`Error::NotShareable`] if the storage has a
+    /// Those of [`tensor`](Self::tensor), [`sync_for`](Self::sync_for) and
+    /// [`TensorView::sync_for`], [`Error::NotShareable`] if the storage has a
     /// single owner, [`Error::ShareOutOfRange`] if a hand-written [`share`](Self::share)
     /// returns an owner of other memory, and [`Error::OutOfMemory`].
     #[inline]
@@ -195,8 +198,7 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of `to_dlpack`, of [`sync_for`](Self::sync_for), and of
-    /// [`TensorView::sync_for`].
+    /// Those of `to_dlpack`.
     #[inline]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         export_shared(self, consumer)
@@ -207,8 +209,9 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of [`tensor`](Self::tensor), [`Error::NotOnHost`] if the processor cannot read
-    /// the memory, and [`Error::OutOfMemory`].
+    /// Those of [`tensor`](Self::tensor) and [`sync_for`](Self::sync_for);
+    /// [`Error::NotOnHost`] unless [`Device::is_host`](crate::Device::is_host);
+    /// [`Error::PackedStrides`], and [`Error::OutOfMemory`].
     fn copy_to_dlpack(&self) -> Result<ManagedTensor, Error> {
         export_copy(self, StreamArg::unspecified())
     }

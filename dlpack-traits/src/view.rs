@@ -40,9 +40,9 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] except those of exporting and copying: every element must lie inside
-    /// the memory and be aligned, ranks must agree, and the element type must be defined by
-    /// the standard and fit the storage.
+    /// [`Error::OutOfBounds`], [`Error::OutsideWindow`], [`Error::Misaligned`],
+    /// [`Error::RankMismatch`], [`Error::UnsupportedDType`], [`Error::DTypeMismatch`],
+    /// [`Error::DeviceMismatch`], and those of pitches, strides and offsets.
     #[inline]
     pub fn new(data: DataRef<'a>, layout: Layout<'a>) -> Result<Self, Error> {
         Self::of(|out| out.layout(layout).data(data))
@@ -112,7 +112,8 @@ impl<'a> TensorView<'a> {
         self.raw().device.into()
     }
 
-    /// Whether consumers must not write: the memory is frozen, or two elements may overlap.
+    /// Whether consumers must not write: the storage grants reading only, two elements may
+    /// overlap, or [`into_read_only`](Self::into_read_only) was called.
     pub fn is_read_only(&self) -> bool {
         self.facts.is_read_only()
     }

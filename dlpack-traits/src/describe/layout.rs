@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// The layout of the elements of a tensor in its storage.
 ///
-/// Dimensions and strides count elements; the offset counts bytes.
+/// Methods whose name begins with `byte_` take bytes; all others take elements.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Layout, TensorView};
@@ -173,8 +173,8 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::PitchOutOfRange`]; [`TensorView::new`](crate::TensorView::new) rejects a
-    /// pitch that is too small, or that is combined with explicit strides.
+    /// [`Error::PitchOutOfRange`], and [`Error::PitchBesideStrides`] for a layout with explicit
+    /// strides. [`TensorView::new`](crate::TensorView::new) returns [`Error::PitchTooSmall`].
     #[inline]
     pub fn pitch<I: Dim>(self, elements: I) -> Result<Self, Error> {
         let elements = elements.to_i64().ok_or(Error::PitchOutOfRange)?;

@@ -428,9 +428,8 @@ impl<'a, T: Readable> Elements<'a, T> {
 impl<T: AnyBits> Elements<'_, T> {
     /// Calls a function with blocks of elements, in row-major order of their indices.
     ///
-    /// The blocks are copies in private memory. They are not empty, and have different
-    /// lengths. The last one may end anywhere; no block ends inside of an element. Memory
-    /// that no one writes (that of an `Arc<[T]>` of this program) is not copied.
+    /// A block is not empty, contains whole elements, and may end inside of a row; lengths
+    /// differ. It is a copy, unless the memory is an `Arc<[T]>` of this program.
     ///
     /// The function may access the same memory in other ways. A panic of the function has no
     /// effect on the memory.

@@ -22,7 +22,7 @@ use crate::stream::ConsumerPlace;
 use crate::strides;
 use crate::version::Version;
 
-/// A tensor that another library made: validated, and owned by this handle.
+/// An owned, validated tensor of another library or of this program.
 ///
 /// Shape, strides and all other metadata are copied and validated when the tensor is
 /// imported; the C struct is not read again. Dropping the handle calls the deleter.
@@ -89,7 +89,8 @@ impl ImportedTensor {
     /// [`Error::NullTensor`]; [`Error::VersionUnsupported`] for another major
     /// version; [`Error::NegativeRank`], [`Error::TooManyDims`] beyond 64,
     /// [`Error::NullShape`], [`Error::NegativeDim`], [`Error::SizeOverflow`],
-    /// [`Error::NullData`], [`Error::UnsupportedDType`], [`Error::OutOfMemory`].
+    /// [`Error::NullData`], [`Error::NoSuchDevice`], [`Error::UnsupportedDType`],
+    /// [`Error::OutOfMemory`].
     ///
     /// # Safety
     ///

@@ -39,10 +39,10 @@ use crate::version::Version;
 ///
 /// # Device memory
 ///
-/// Pinned and managed memory is not exported to a consumer that names no stream: a device
-/// may still write it, and such a consumer may read at once. Two exceptions: pinned memory
-/// with an element type was imported for the host, and is exported; and a
-/// [`DeviceBuffer`](crate::backend::DeviceBuffer::from_foreign) exports either.
+/// An export of pinned or managed memory fails if the consumer names no stream, because a
+/// device may still write it. An `ImportedStorage<T>` of pinned memory is exported, because
+/// it was imported for the host; a
+/// [`DeviceBuffer`](crate::backend::DeviceBuffer::from_foreign) exports both.
 ///
 /// Device memory that this program exported for a stream and
 /// [imported](crate::ManagedTensor::import) back is not exported again: its buffer would

@@ -55,7 +55,7 @@
 //! | return an array of NumPy, or of the library of an argument | [`IntoPython`], [`Numpy`], [`allocate_output`] |
 //! | own the tensor of an object | [`from_dlpack`]; [`from_dlpack_with`] to request a device, a copy or a stream |
 //! | read it during a call, on the current stream of its library | [`with_tensor`] |
-//! | the same without an allocation, while nothing changes the object | `unsafe` [`with_view`] |
+//! | read it during a call without taking ownership, while no code changes the object | `unsafe` [`with_view`] |
 //! | let the library of an argument allocate a result | [`allocate`], [`allocate_like`] |
 //! | make an object of a given type from a Rust tensor | [`to_object`] |
 //!
@@ -79,7 +79,8 @@
 //! # Write access
 //!
 //! Consumers may write to the tensor of an object over a
-//! [`SharedBuffer`](crate::SharedBuffer). Every other tensor is exported READ_ONLY. The
+//! [`SharedBuffer`](crate::SharedBuffer), over a writable [`ImportedStorage`](crate::ImportedStorage),
+//! and over a [`DeviceBuffer`](crate::backend::DeviceBuffer). Every other tensor is exported READ_ONLY. The
 //! legacy capsule has no such flag, so a consumer that requests one gets a copy.
 //!
 //! # The exchange table
@@ -102,7 +103,7 @@
 //! | exception | when |
 //! |---|---|
 //! | `BufferError` | the tensor cannot be exported as requested: shape, dtype, device, or `copy=False` where a copy is required |
-//! | `TypeError` | an argument has the wrong type or dtype, or an unknown name |
+//! | `TypeError` | an argument has the wrong type or dtype, or the name of a keyword or device is unknown |
 //! | `ValueError` | an argument has a wrong value: the shape, layout or device of a tensor, memory that must not be written, a `stream` on the CPU, a negative version |
 //! | `IndexError` | Rust code requested an element that the tensor does not have |
 //! | `MemoryError` | an allocation for the export failed |

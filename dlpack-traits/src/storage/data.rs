@@ -15,9 +15,9 @@ use crate::stream::{ConsumerPlace, Synchronize};
 /// Memory lent for reading, or shared for reading and writing.
 ///
 /// It consists of an address, a length in bytes, the type of the elements and a device.
-/// Safe code makes one from a slice. A buffer type that owns memory in another way makes
-/// one with [`from_raw_parts`](Self::from_raw_parts), which is the only way to name a
-/// device.
+/// Safe code makes one from a slice. A buffer type that owns memory in another way, or on
+/// a device, makes one with [`from_raw_parts`](Self::from_raw_parts) or
+/// [`from_raw_parts_shared`](Self::from_raw_parts_shared).
 #[derive(Clone, Copy)]
 pub struct DataRef<'a> {
     memory: Memory,

@@ -32,9 +32,9 @@ pub(crate) use try_box::{fill, try_place};
 ///
 /// A storage returns its memory as a borrow ([`DataRef`], [`DataMut`]): the borrow checker
 /// proves that the memory lives as long as the borrow, so an implementation that borrows a
-/// slice needs no `unsafe`. `Vec<T>`, `[T; N]`, `[T]`, `Cow<[T]>`, the same with arrays `[T; N]` in place of
-/// `T`, and `&S`, `Box<S>` and `Arc<S>` over any storage `S`, sized or not, implement this
-/// trait. A field of another crate's type that is `AsRef<[T]>` or dereferences to `[T]` needs no
+/// slice needs no `unsafe`. This trait is implemented for `Vec<T>`, `[T; N]`, `[T]` and
+/// `Cow<[T]>`, where `T` may be an array `[U; N]`; for `&S`, `Box<S>` and `Rc<S>` of a storage `S`;
+/// and for `Arc<S>` if `S` is `Send + Sync + 'static`. A field of another crate's type that is `AsRef<[T]>` or dereferences to `[T]` needs no
 /// implementation: it is marked `#[dlpack(data, slice = f32)]`.
 ///
 /// ```
@@ -58,11 +58,12 @@ pub(crate) use try_box::{fill, try_place};
     note = "a buffer type of another crate that lends a slice is marked `#[dlpack(data, slice = f32)]`, with the type of its elements"
 )]
 pub trait Storage {
-    /// Lends the memory for reading; [`DataRef::refused`] if there is none.
+    /// Borrows the memory for reading. Return [`DataRef::refused`] if the storage has no
+    /// memory.
     fn data(&self) -> DataRef<'_>;
 
-    /// Lends the memory with the most access that the storage can grant. The default grants
-    /// reading only.
+    /// Borrows the memory with the most access that the storage can grant. The default
+    /// grants reading only.
     #[inline]
     fn data_mut(&mut self) -> DataMut<'_> {
         self.data().into()

@@ -36,7 +36,9 @@ use crate::python::import::from_dlpack::from_dlpack;
 /// |---|---|---|
 /// | `bool`, integers | integers | if every value fits; otherwise `ValueError` |
 /// | `bool`, integers, floats | floats, complex numbers | rounded to the nearest value |
-/// | floats, complex numbers | integers, `bool`, or floats from complex numbers | `TypeError` |
+/// | floats, complex numbers | integers | `TypeError` |
+/// | integers, floats, complex numbers | `bool` | `TypeError` |
+/// | complex numbers | floats | `TypeError` |
 /// | text, objects, times | | `TypeError` |
 ///
 /// The number of dimensions and the device are not converted.

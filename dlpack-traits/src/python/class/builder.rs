@@ -121,7 +121,8 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     /// Gives the class a class method `from_dlpack(x, /, *, device=None, copy=None)`, and
     /// lets consumers of its exchange table create objects of it.
     ///
-    /// When called on a subclass, it also creates objects of the class itself.
+    /// Called on a Python subclass, `from_dlpack` returns an object of this class, not of the
+    /// subclass.
     pub fn importable(self) -> ClassBuilder<T, Importable, B>
     where
         T: DLPackImport + Into<PyClassInitializer<T>>,

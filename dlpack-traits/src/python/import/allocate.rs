@@ -122,7 +122,7 @@ pub fn allocate_like<'py>(
     allocate(class, &Prototype::new(like.dtype(), shape, like.device())?)
 }
 
-/// A tensor that [`allocate`] returned. It has no other owner.
+/// A tensor in memory of a library's allocator, made by [`allocate`]. It has no other owner.
 pub struct Allocated<'py> {
     tensor: ImportedTensor,
     is_filled: bool,

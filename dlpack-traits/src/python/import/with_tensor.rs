@@ -24,10 +24,11 @@ use crate::stream::StreamArg;
 ///
 /// The tensor is imported for the duration of the call, so its producer keeps the memory
 /// alive until `run` returns, whatever `run` calls and whatever other threads do to the
-/// object. If the type of the object has an exchange table, this function calls no Python
-/// code, looks up no attribute, and does not wait for the device: the stream is the one
-/// on which the object's library currently launches its work. Launch work on the tensor
-/// on that stream.
+/// object. If the type of the object has an exchange table with a stream function, this
+/// function does not wait for the device: the stream is the one on which the object's library
+/// currently launches its work. Launch work on the tensor on that stream. It then calls
+/// Python code only for complex numbers, for pinned memory, and if the table raises
+/// `BufferError`.
 ///
 /// ```no_run
 /// use dlpack_traits::python;

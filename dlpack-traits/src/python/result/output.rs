@@ -58,7 +58,7 @@ fn zeroed<T: AnyBits>(shape: &[i64]) -> Result<ImportedTensor, Error> {
     copied_managed(Copied::zeroed(T::DTYPE, &shape)?)?.import()
 }
 
-/// A result that [`allocate_output`] returned. A `#[pyfunction]` can return it.
+/// A zeroed, writable array that [`allocate_output`] makes. A `#[pyfunction]` can return it.
 pub struct PyOutput<'py, T> {
     tensor: ImportedTensor,
     like: Py<PyAny>,
