@@ -70,7 +70,9 @@ fn malformed_structs_are_rejected_with_their_error() {
         (dims(&[BIG], None), overflow),
         (dims(&[BIG / 4 + 1], None), overflow),
         (dims(&[1 << 31, 1 << 31], Some(&[0, 0])), overflow),
+        (dims(&[1 << 31, 1 << 30], Some(&[0, 0])), overflow),
         // F8: the byte range of strides.
+        (Forged { dtype: DataType::U8, ..dims(&[2, 2], Some(&[BIG - 1, -1])) }, overflow),
         (dims(&[3], Some(&[i64::MIN])), overflow),
         (dims(&[2, 2], Some(&[BIG, BIG])), overflow),
         (dims(&[2, 2], Some(&[BIG / 2, -BIG / 2])), overflow),
@@ -104,6 +106,11 @@ fn malformed_structs_are_rejected_with_their_error() {
         dtype(ffi::kDLBcomplex, 64, 1),
         dtype(DLDataTypeCode(99), 8, 1),
         dtype(DLDataTypeCode(255), 255, u16::MAX),
+        // A later version defines new type codes, and no new widths of old ones.
+        {
+            let (case, error) = dtype(ffi::kDLBcomplex, 64, 1);
+            (Forged { version: Version::new(1, 7), ..case }, error)
+        },
         // F15: device types start at 1.
         device(0),
         device(-1),
