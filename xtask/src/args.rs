@@ -92,8 +92,12 @@ pub(crate) enum Quality {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         seconds: u32,
     },
-    /// Run the Python tests in a CPython without a GIL (built once, from sources)
-    FreeThreaded,
+    /// Run Python tests and wheels in CPythons without a GIL (built once, from sources)
+    FreeThreaded {
+        /// Run only the steps whose names contain NAME
+        #[arg(long, value_name = "NAME")]
+        step: Option<String>,
+    },
     /// Run sanitize, load, free-threaded and an hour of soak, for a scheduled job
     Trust,
     /// Test PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
@@ -308,7 +312,7 @@ mod tests {
         assert_eq!(quality("gpu"), Quality::Gpu { bundle: None });
         assert_eq!(quality("wheels"), Quality::Wheels);
         assert_eq!(quality("load"), Quality::Load);
-        assert_eq!(quality("free-threaded"), Quality::FreeThreaded);
+        assert_eq!(quality("free-threaded"), Quality::FreeThreaded { step: None });
         assert_eq!(quality("trust"), Quality::Trust);
         assert_eq!(quality("publishable"), Quality::Publishable);
     }
@@ -337,7 +341,8 @@ mod tests {
         assert_eq!(contribute("test --step miri --full"), test(true, Some("miri")));
         assert_eq!(quality("sanitize"), Quality::Sanitize { step: None });
         let step = Some("miri".to_owned());
-        assert_eq!(quality("sanitize --step miri"), Quality::Sanitize { step });
+        assert_eq!(quality("sanitize --step miri"), Quality::Sanitize { step: step.clone() });
+        assert_eq!(quality("free-threaded --step miri"), Quality::FreeThreaded { step });
         assert_eq!(quality("soak --seconds 60"), Quality::Soak { seconds: 60 });
         let fuzz = |line: &str| match quality(line) {
             Quality::Fuzz(fuzz) => fuzz.choice(),

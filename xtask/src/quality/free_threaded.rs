@@ -1,6 +1,8 @@
 //! `cargo xtask free-threaded`: the Python tests in CPythons without a GIL, each of which is
 //! built from the distribution's sources, once for each machine.
 
+mod wheels;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -37,6 +39,13 @@ struct Python {
     packages: [&'static str; 2],
     /// The builds of the modules: the name of each, and its features.
     builds: &'static [(&'static str, &'static str)],
+}
+
+impl Python {
+    /// The interpreter in the folder where it was installed.
+    fn executable(&self, home: &Path) -> PathBuf {
+        home.join(format!("bin/python{}t", self.version))
+    }
 }
 
 /// A build for one version of Python.
@@ -111,11 +120,12 @@ pub(crate) const STEPS: &[(&str, Body)] = &[
     ("free-threaded python 3.13", |context, stage| run(&PYTHON_3_13, context, stage)),
     ("free-threaded python 3.14", |context, stage| run(&PYTHON_3_14, context, stage)),
     ("free-threaded python 3.15", |context, stage| run(&PYTHON_3_15, context, stage)),
+    ("free-threaded wheels", wheels::step),
 ];
 
 /// Builds what is not built, and runs the tests.
-pub(crate) fn free_threaded(checkout: Checkout) -> Outcome<ExitCode> {
-    test::run(checkout, &[&PYTHON[..1], STEPS].concat(), Packages::Base)
+pub(crate) fn free_threaded(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCode> {
+    test::run(checkout, &[&PYTHON[..1], &test::named(STEPS, step)?].concat(), Packages::Base)
 }
 
 /// Compiles the modules for each ABI without a GIL that the PyO3 of the lock file supports.
@@ -153,7 +163,7 @@ fn run(python: &Python, context: &Context, stage: &mut Stage) -> Ending {
         Ok(home) => home,
         Err(reason) => return missing(python.tool, reason),
     };
-    let executable = home.join(format!("bin/python{}t", python.version));
+    let executable = python.executable(&home);
     for (build, features) in python.builds {
         let place = context.checkout.target().join("free-threaded").join(python.version);
         let modules =

@@ -30,7 +30,7 @@ pub(crate) fn run(request: Quality, checkout: Checkout) -> Outcome<ExitCode> {
         Quality::Fuzz(fuzz) => fuzz::fuzz(&checkout, &fuzz.choice()).map(|()| ExitCode::SUCCESS),
         Quality::Load => load::load(checkout),
         Quality::Soak { seconds } => load::soak(checkout, seconds),
-        Quality::FreeThreaded => free_threaded::free_threaded(checkout),
+        Quality::FreeThreaded { step } => free_threaded::free_threaded(checkout, step.as_deref()),
         Quality::Trust => trust::trust(checkout),
         Quality::Gpu { bundle } => gpu::gpu(&checkout, bundle.as_deref()),
         Quality::Wheels => wheels::wheels(checkout),

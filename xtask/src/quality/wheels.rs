@@ -72,31 +72,51 @@ fn folders(checkout: &Checkout) -> Outcome<Vec<PathBuf>> {
     Ok(folders)
 }
 
+/// The tools that make a wheel: the folder and the module of each.
+pub(crate) fn tools(checkout: &Checkout) -> Outcome<Vec<(PathBuf, String)>> {
+    let folders = folders(checkout)?.into_iter();
+    folders.map(|folder| module_of(&folder).map(|module| (folder, module))).collect()
+}
+
 fn build(checkout: &Checkout, interpreter: &Interpreter, stage: &mut Stage) -> Outcome<Vec<Tool>> {
     let maturin = venv::ensure_maturin(checkout, Interpreter::find(checkout)?, stage)?;
-    let mut tools = Vec::new();
-    for folder in folders(checkout)? {
-        let name = folder.file_name().unwrap_or_default();
-        let out = wheels_folder(checkout).join(name);
-        // A wheel that an older version left there must not be mistaken for the new one.
-        drop(std::fs::remove_dir_all(&out));
-        let mut command = Command::new(maturin.programs().join("maturin"));
-        command
-            .current_dir(&folder)
-            .env("CARGO_TERM_COLOR", "never")
-            .env_remove("CARGO_MANIFEST_DIR")
-            .args(["build", "--release", "--locked", "--quiet", "--interpreter"])
-            .arg(&interpreter.executable)
-            .arg("--out")
-            .arg(&out)
-            .arg("--target-dir")
-            .arg(checkout.target().join("wheels/target"));
-        stage.run(&mut command)?;
-        let wheel = only_wheel(&out)?;
-        let module = module_of(&folder)?;
-        tools.push(Tool { folder, module, wheel });
+    let maturin = maturin.programs().join("maturin");
+    let target = checkout.target().join("wheels/target");
+    let mut built = Vec::new();
+    for (folder, module) in tools(checkout)? {
+        let out = wheels_folder(checkout).join(folder.file_name().unwrap_or_default());
+        let paths = (&*folder, &*out, &*target);
+        let wheel = build_wheel(&maturin, &interpreter.executable, paths, &["--locked"], stage)?;
+        built.push(Tool { folder, module, wheel });
     }
-    Ok(tools)
+    Ok(built)
+}
+
+/// Builds the wheel of a project for an interpreter. The paths are the folder of the project, the
+/// folder of the wheel, and the folder of the build's files.
+pub(crate) fn build_wheel(
+    maturin: &Path,
+    interpreter: &Path,
+    (project, out, target): (&Path, &Path, &Path),
+    options: &[&str],
+    stage: &mut Stage,
+) -> Outcome<PathBuf> {
+    // A wheel that an older version left there must not be mistaken for the new one.
+    drop(std::fs::remove_dir_all(out));
+    let mut command = Command::new(maturin);
+    command
+        .current_dir(project)
+        .env("CARGO_TERM_COLOR", "never")
+        .env_remove("CARGO_MANIFEST_DIR")
+        .args(["build", "--release", "--quiet", "--interpreter"])
+        .arg(interpreter)
+        .arg("--out")
+        .arg(out)
+        .arg("--target-dir")
+        .arg(target)
+        .args(options);
+    stage.run(&mut command)?;
+    only_wheel(out)
 }
 
 fn wheels_folder(checkout: &Checkout) -> PathBuf {

@@ -12,7 +12,7 @@ pub(crate) use coming_from::coming_from;
 pub(crate) use crates::crates;
 pub(crate) use node::step as node;
 use python::{Place, PythonExample};
-pub(crate) use template::step as template;
+pub(crate) use template::{make as template_project, step as template};
 
 use crate::Outcome;
 use crate::checkout::Checkout;

@@ -45,9 +45,7 @@ fn project(checkout: &Checkout) -> PathBuf {
 fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     let interpreter = Interpreter::find(checkout)?;
     let project = project(checkout);
-    drop(std::fs::remove_dir_all(&project));
-    generate(&checkout.root().join("examples/template"), &project)?;
-    use_these_crates(checkout, &project)?;
+    make(checkout, &project)?;
 
     let maturin = venv::ensure_maturin(checkout, Interpreter::find(checkout)?, stage)?;
     let maturin = |stage: &mut Stage, command: &[&str], out: &Path| {
@@ -108,6 +106,15 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     stage.run(Command::new(&python).arg(stubs))?;
     stage.note("a project of the template: its wheel installs, pytest, mypy and pyright accept it and its stub");
     Ok(())
+}
+
+/// Makes a project of the template that uses the crates of this checkout, and returns the name of
+/// its module.
+pub(crate) fn make(checkout: &Checkout, project: &Path) -> Outcome<&'static str> {
+    drop(std::fs::remove_dir_all(project));
+    generate(&checkout.root().join("examples/template"), project)?;
+    use_these_crates(checkout, project)?;
+    Ok(NAMES[1].1)
 }
 
 /// What `cargo generate` does with this template: it replaces two names.
