@@ -98,7 +98,7 @@ pub(crate) enum Quality {
         #[arg(long, value_name = "NAME")]
         step: Option<String>,
     },
-    /// Run sanitize, load, free-threaded and an hour of soak, for a scheduled job
+    /// Run sanitize, mutants, load, free-threaded and an hour of soak (a scheduled job)
     Trust,
     /// Test PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
     Gpu {

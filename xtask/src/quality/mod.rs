@@ -9,7 +9,7 @@ mod gpu;
 mod load;
 mod loom;
 pub(crate) mod miri;
-mod passed_before;
+pub(crate) mod passed_before;
 pub(crate) mod publish;
 pub(crate) mod sanitize;
 mod trust;

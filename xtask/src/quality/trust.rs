@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::contribute::test;
+use crate::contribute::{mutants, test};
 use crate::quality::{free_threaded, load, sanitize};
 use crate::venv::Packages;
 
@@ -15,6 +15,7 @@ const SOAK: u32 = 3_600;
 /// Runs all of it; the exit code says whether any failed.
 pub(crate) fn trust(checkout: Checkout) -> Outcome<ExitCode> {
     let modules = &load::PYTHON[1..];
-    let steps = [sanitize::STEPS, modules, load::LOAD, free_threaded::STEPS, load::SOAK].concat();
+    let free = free_threaded::STEPS;
+    let steps = [sanitize::STEPS, mutants::ALL, modules, load::LOAD, free, load::SOAK].concat();
     test::run_for(checkout, &steps, Packages::Base, SOAK)
 }

@@ -11,13 +11,17 @@ use std::time::Instant;
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::contribute::rules::Reference;
-use crate::contribute::test::Context;
-use crate::quality::miri;
+use crate::contribute::test::{Body, Context};
+use crate::quality::{miri, passed_before};
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use kept::{Mutant, Runner};
 use scratch::{Interpreted, Python, Rust, SIMULATED, Scratch, Tests};
+
+/// `cargo xtask test --full` runs one of so many parts of the mutants. The hash of the sources
+/// chooses it, so that another change may run another part.
+const PARTS: u64 = 3;
 
 /// The selection of mutants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,13 +47,31 @@ pub(crate) fn mutants(checkout: &Checkout, choice: &Choice) -> Outcome {
     outcome
 }
 
-/// The step of `cargo xtask test --full`: those that the machine notices. Building
-/// the extension module again for each of the others, or interpreting it, takes
-/// too long there.
+/// The step of `cargo xtask test --full`: one of [`PARTS`] parts of the mutants that tests
+/// without Miri and Python detect. The others need a build of the extension modules each, or an
+/// interpretation, which takes too long there; `cargo xtask mutants` runs all.
 pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     let choice = Choice { with: Some(Runner::Machine), rule: None };
-    let chosen = chosen(&context.checkout, &choice)?;
+    let mut chosen = chosen(&context.checkout, &choice)?;
+    let part = passed_before::sources(context.checkout.root())?.checked_rem(PARTS);
+    stage.note(&format!(
+        "part {} of 0 to {}: `cargo xtask mutants` runs all",
+        part.unwrap_or_default(),
+        PARTS - 1
+    ));
+    // Neighbours in the list belong to one rule, so every part has mutants of most rules.
+    let mut parts = (0..PARTS).cycle();
+    chosen.retain(|_| parts.next() == part);
     run(&context.checkout, None, &chosen, stage).map_err(Stop::Failed)
+}
+
+/// The step of `cargo xtask trust`: all mutants.
+pub(crate) const ALL: &[(&str, Body)] = &[("all mutants", all)];
+
+fn all(context: &Context, stage: &mut Stage) -> Ending {
+    let chosen = chosen(&context.checkout, &Choice::default())?;
+    let environment = context.environment(stage)?;
+    run(&context.checkout, Some(environment), &chosen, stage).map_err(Stop::Failed)
 }
 
 fn chosen(checkout: &Checkout, choice: &Choice) -> Outcome<Vec<Mutant>> {
