@@ -138,6 +138,18 @@ fn more_parts_than_fit_in_64_bits_are_refused() {
     assert_eq!(view(i64::MAX), Err(Error::SizeOverflow));
 }
 
+/// The axes of the elements are in the ninth dimension.
+#[test]
+fn arrays_add_an_axis_to_eight_dimensions() {
+    let pixels: Vec<Rgb> = (0..4).map(|number| Rgb([number; 3])).collect();
+    let owner = Owner::new(pixels, &[1, 1, 2, 1, 1, 1, 1, 2]);
+    let tensor = ImportedStorage::from(owner.into_dlpack().unwrap());
+    assert_eq!(tensor.shape(), [1, 1, 2, 1, 1, 1, 1, 2, 3]);
+    assert_eq!(tensor.strides(), [12, 12, 6, 6, 6, 6, 6, 3, 1]);
+    assert_eq!(tensor.elements::<u8>()[3..6], [1; 3]);
+    tensor.delete(Farewell::Plain);
+}
+
 #[test]
 fn lanes_do_not_add_an_axis() {
     assert_eq!((Float4::DTYPE, Float4::AXES), (DataType::F32.with_lanes(4), &[][..]));

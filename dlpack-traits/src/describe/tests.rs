@@ -390,6 +390,20 @@ fn stored_lists_are_the_lists_of_the_slot() {
     assert_eq!(stored(|it| it.strides(&STRIDES).order(Order::ColumnMajor)), [true, false]);
 }
 
+/// Strides can reach fewer elements than the contiguous tensor that replaces them.
+#[test]
+fn an_order_after_strides_reaches_a_contiguous_tensor() {
+    let check = |len, order| {
+        let mut slot = Slot::new();
+        let ordered = slot.describe().shape(&[2_i64, 3]).strides(&[1_i64, 1]).order(order);
+        ordered.data(DataRef::from_slice(&BYTES.0[..len])).map(|_| ())
+    };
+    for order in [Order::RowMajor, Order::ColumnMajor] {
+        assert_eq!(check(6, order), Ok(()));
+        assert!(matches!(check(5, order), Err(Error::OutOfBounds { .. })), "{order:?}");
+    }
+}
+
 /// A slot that is reused has the last description, and frees every list.
 #[test]
 fn slots_are_used_again() {

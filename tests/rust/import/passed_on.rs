@@ -42,6 +42,8 @@ fn cases() -> Vec<Forged> {
     let mut cases = vec![
         with(|_| ()),
         with(|case| case.flags = read_only),
+        // A later version with elements of this one.
+        with(|case| case.version = Version::new(1, 77)),
         with(|case| case.strides = Some(vec![1, 2])),
         with(|case| (case.strides, case.byte_offset) = (Some(vec![-3, -1]), 20)),
         // Misaligned memory is exported as it is, not moved.
