@@ -318,24 +318,31 @@ fn blocks_equal_a_walk_over_the_indices() {
 #[test]
 fn large_tensors_are_cut_into_blocks() {
     let many = |dim: i64| if cfg!(miri) { dim.min(9) } else { dim };
+    let some = |dim: i64| if cfg!(miri) { dim.min(5) } else { dim };
     let mut random = Random::new(17);
-    for (shape, strides) in [
+    let layouts = [
         (vec![many(9_000)], vec![1]),
         (vec![many(9_000)], vec![-3]),
         (vec![many(300), many(70)], vec![1, many(300)]),
         (vec![many(70), many(300)], vec![-1, many(70)]),
         (vec![many(17), many(5_000)], vec![many(5_100), 1]),
-        (vec![3, many(40), many(50)], vec![1, 150, 3]),
-        (vec![3, many(40), many(50)], vec![many(40) * many(50), 1, many(40)]),
-        (vec![many(40), 3, many(50)], vec![3, 1, -120]),
+        (vec![3, some(40), some(50)], vec![1, 150, 3]),
+        (vec![3, some(40), some(50)], vec![some(40) * some(50), 1, some(40)]),
+        (vec![some(40), 3, some(50)], vec![3, 1, -120]),
         (vec![2, 3, many(4_000)], vec![many(4_000) * 15, many(4_000) * 5, 2]),
-    ] {
-        let case = Case::of(&mut random, DataType::I32, 4, &shape, &strides);
-        read::<i32>(&case);
-        write::<i32>(&case);
-        let case = Case::of(&mut random, DataType::U8, 1, &shape, &strides);
-        read::<u8>(&case);
-        write::<u8>(&case);
+    ];
+    for (number, (shape, strides)) in layouts.into_iter().enumerate() {
+        // Miri interprets each layout with one type.
+        if !cfg!(miri) || number % 2 == 0 {
+            let case = Case::of(&mut random, DataType::I32, 4, &shape, &strides);
+            read::<i32>(&case);
+            write::<i32>(&case);
+        }
+        if !cfg!(miri) || number % 2 == 1 {
+            let case = Case::of(&mut random, DataType::U8, 1, &shape, &strides);
+            read::<u8>(&case);
+            write::<u8>(&case);
+        }
     }
     if !cfg!(miri) {
         // 16 rows of 70,000 elements of 16 bytes are more than any buffer.
