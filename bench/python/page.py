@@ -89,13 +89,13 @@ FRONT = [
         ["floor", "tvm-ffi"],
     ),
     (
-        "Python: `numpy.from_dlpack(x)` of any dtype, rank and strides",
+        "Python: `numpy.from_dlpack(x)`, where `x` is a tensor of the named library",
         "numpy.from_dlpack(obj), general Tensor",
         "dlpack-traits, general Tensor",
         ["NumPy"],
     ),
     (
-        "Python: `torch.from_dlpack(x)`",
+        "Python: `torch.from_dlpack(x)`, where `x` is a tensor of the named library",
         "torch.from_dlpack(obj)",
         "dlpack-traits, Arc<[f32]>",
         ["NumPy", "PyTorch", "tvm-ffi", "nanobind"],
