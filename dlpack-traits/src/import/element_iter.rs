@@ -26,13 +26,16 @@ impl<'a, T: Readable> Elements<'a, T> {
     }
 }
 
-impl<'a, T: AnyBits> Elements<'a, T> {
+impl<'a, T> Elements<'a, T> {
     /// Iterates over all elements in row-major order of their indices.
     ///
     /// The iterator allocates a block, of 8 KiB or of the rows of a tile;
     /// [`for_each_block`](Self::for_each_block) does so only for tiles, and is faster.
     #[inline]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + FusedIterator + use<'a, T> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + FusedIterator + use<'a, T>
+    where
+        T: AnyBits,
+    {
         // Every bit pattern is a valid value, so no element is an error.
         self.try_iter().map(|element| element.unwrap_or_else(|_| zero()))
     }

@@ -425,7 +425,9 @@ impl<'a, T: Readable> Elements<'a, T> {
     }
 }
 
-impl<T: AnyBits> Elements<'_, T> {
+/// Methods for types without invalid bit patterns. The bound is on each method, not on the
+/// block: the error of a missing bound then names `AnyBits` and says what to do.
+impl<T> Elements<'_, T> {
     /// Calls a function with blocks of elements, in row-major order of their indices.
     ///
     /// A block is not empty, contains whole elements, and may end inside of a row; lengths
@@ -451,7 +453,10 @@ impl<T: AnyBits> Elements<'_, T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[inline]
-    pub fn for_each_block(&self, f: impl FnMut(&[T])) {
+    pub fn for_each_block(&self, f: impl FnMut(&[T]))
+    where
+        T: AnyBits,
+    {
         let () = BitsAreValid::<T>::OK;
         // Every bit pattern is a valid value, so no element is an error.
         let _ = self.try_for_each_block(f);
@@ -465,7 +470,10 @@ impl<T: AnyBits> Elements<'_, T> {
     /// visited as often as it has indices: an element of a broadcast tensor more than once.
     /// Otherwise this is [`for_each_block`](Self::for_each_block).
     #[inline]
-    pub fn for_each_block_unordered(&self, f: impl FnMut(&[T])) {
+    pub fn for_each_block_unordered(&self, f: impl FnMut(&[T]))
+    where
+        T: AnyBits,
+    {
         let () = BitsAreValid::<T>::OK;
         // Every bit pattern is a valid value, so no element is an error.
         let _ = self.try_for_each_block_unordered(f);

@@ -271,7 +271,9 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
     }
 }
 
-impl<T: AnyBits> ElementsMut<'_, T> {
+/// Methods for types without invalid bit patterns, with the bound on each method as in
+/// [`Elements`].
+impl<T> ElementsMut<'_, T> {
     /// Calls a function with blocks of elements, in row-major order of their indices, and
     /// writes each block back.
     ///
@@ -280,7 +282,10 @@ impl<T: AnyBits> ElementsMut<'_, T> {
     /// block has not: the elements of that block and of those after it are unchanged. The
     /// function may access the same memory in other ways, but its block is written last.
     #[inline]
-    pub fn update_blocks(&mut self, f: impl FnMut(&mut [T])) {
+    pub fn update_blocks(&mut self, f: impl FnMut(&mut [T]))
+    where
+        T: AnyBits,
+    {
         let () = BitsAreValid::<T>::OK;
         // Every bit pattern is a valid value, so no element is an error.
         let _ = self.try_update_blocks(f);
@@ -307,7 +312,10 @@ impl<T: AnyBits> ElementsMut<'_, T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[inline]
-    pub fn map_in_place(&mut self, f: impl FnMut(T) -> T) {
+    pub fn map_in_place(&mut self, f: impl FnMut(T) -> T)
+    where
+        T: AnyBits,
+    {
         let () = BitsAreValid::<T>::OK;
         if self.elements.typed().is_contiguous::<T>() {
             self.target().map_in_place(self.len(), f);

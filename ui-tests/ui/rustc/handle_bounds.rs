@@ -2,7 +2,7 @@ use std::sync::MutexGuard;
 
 use dlpack_traits::{
     DLPackExport, Describe, Description, Element, Error, Exclusive, ImportedStorage,
-    ImportedTensor, ManagedTensor, SharedBuffer, Storage, ffi::DLManagedTensorVersioned,
+    ImportedTensor, ManagedTensor, Readable, SharedBuffer, Storage, ffi::DLManagedTensorVersioned,
 };
 
 pub fn bools_to_write(mut mask: Exclusive<'_>) -> Result<(), Error> {
@@ -24,6 +24,16 @@ pub struct Rgb([u8; 3]);
 
 pub fn element_of_unknown_bits(image: &ImportedTensor) -> Result<(), Error> {
     let _ = image.elements::<Rgb>()?;
+    Ok(())
+}
+
+pub fn blocks_without_a_bound<T: Readable>(tensor: &ImportedTensor) -> Result<(), Error> {
+    tensor.elements::<T>()?.for_each_block(|block| drop(block.len()));
+    Ok(())
+}
+
+pub fn changes_without_a_bound<T: Readable>(tensor: &mut ImportedTensor) -> Result<(), Error> {
+    tensor.elements_mut::<T>()?.map_in_place(|element| element);
     Ok(())
 }
 
