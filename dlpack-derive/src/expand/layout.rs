@@ -115,6 +115,13 @@ impl<'a> Writer<'a> {
         quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#after, #field))
     }
 
+    /// As [`call`](Self::call), for a shape and the number of its entries in use.
+    fn shape_of_rank(dims: RoleField<'a>, ndim: RoleField<'a>) -> TokenStream {
+        let (shape, list, int, rank) = (dims.ty, borrowed(dims), ndim.ty, borrowed(ndim));
+        quote_spanned!(Span::mixed_site()=>
+            __dlpack::shape_of_rank::<#shape, #int>(__out, #list, #rank))
+    }
+
     /// Replaces the expression. The previous one becomes a statement, whose variable the
     /// new one uses.
     fn set(&mut self, layout: TokenStream) {
@@ -131,17 +138,22 @@ impl<'a> Writer<'a> {
 
     fn steps(&mut self, shape: &Shape<'a>, steps: &Steps<'a>) {
         let here = Span::mixed_site();
-        let tokens = match shape {
-            Shape::Field { dims, .. } => Self::call("shape", *dims, "__out"),
+        let (tokens, rank) = match shape {
+            Shape::Field { dims, ndim: Some(ndim) }
+                if dims.with.is_none() && ndim.with.is_none() =>
+            {
+                (Self::shape_of_rank(*dims, *ndim), None)
+            }
+            Shape::Field { dims, ndim } => (Self::call("shape", *dims, "__out"), *ndim),
             Shape::List(dims) => {
                 let (function, dims) = self.list(dims);
                 let function = local(function);
-                quote_spanned!(here=> __dlpack::#function(__out, #dims))
+                (quote_spanned!(here=> __dlpack::#function(__out, #dims)), None)
             }
         };
         self.set(tokens);
-        if let Shape::Field { ndim: Some(ndim), .. } = shape {
-            self.change("ndim", *ndim);
+        if let Some(rank) = rank {
+            self.change("ndim", rank);
         }
         match steps {
             Steps::Compact { order: Order::Default | Order::RowMajor, .. } => {}

@@ -69,6 +69,16 @@ pub fn shape<'a, D: ShapeField + ?Sized>(out: Describe<'a>, field: &'a D) -> Sha
     out.shape(field.list())
 }
 
+/// Applies the fields `shape` and `ndim`.
+#[inline(always)]
+pub fn shape_of_rank<'a, D: ShapeField + ?Sized, I: NdimField>(
+    out: Describe<'a>,
+    shape: &'a D,
+    ndim: &I,
+) -> Shaped<'a> {
+    out.shape_of_rank(shape.list(), ndim.int())
+}
+
 /// Applies the field `strides`.
 #[inline(always)]
 pub fn strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &'a D) -> Shaped<'a> {

@@ -95,6 +95,41 @@ impl<'a> Describe<'a> {
         self.shape_from(shape).stored_shape(D::Dim::stored(shape))
     }
 
+    /// As [`shape`](Self::shape), with the first `ndim` entries of a list of a fixed capacity,
+    /// which also apply to the strides that follow. The other entries are not read.
+    ///
+    /// An `ndim` that is negative or larger than the list is the error
+    /// [`RankBeyondCapacity`](Error::RankBeyondCapacity).
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
+    ///
+    /// struct Tensor {
+    ///     data: Vec<f32>,
+    ///     shape: [usize; 6],
+    ///     ndim: u8,
+    /// }
+    ///
+    /// impl DLPackExport for Tensor {
+    ///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    ///         out.shape_of_rank(&self.shape, self.ndim).data(self.data.data())
+    ///     }
+    /// }
+    ///
+    /// let tensor = Tensor { data: vec![0.0; 6], shape: [2, 3, 0, 0, 0, 0], ndim: 2 };
+    /// assert_eq!(tensor.tensor()?.shape(), [2, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn shape_of_rank<D: AsDims + ?Sized, I: Dim>(self, shape: &'a D, ndim: I) -> Shaped<'a> {
+        let all = shape.as_dims();
+        let used = ndim.to_i64().and_then(|ndim| all.get(..usize::try_from(ndim).ok()?));
+        match used {
+            Some(used) => Shaped { ranked: true, ..self.shape(used) },
+            None => self.shape(all).rank(ndim),
+        }
+    }
+
     /// As [`shape`](Self::shape), from a list that need not outlive the call.
     #[inline(always)]
     pub fn shape_from<D: AsDims + ?Sized>(self, shape: &D) -> Shaped<'a> {

@@ -179,6 +179,8 @@ impl<'a> Shaped<'a> {
     /// Keeps only the first `ndim` entries of shape and strides, for types that store them
     /// in arrays of a fixed capacity. If it is called between shape and strides, the two
     /// may have different capacities.
+    ///
+    /// [`shape_of_rank`](super::Describe::shape_of_rank) is faster: it does not read the other entries.
     #[inline(always)]
     pub fn rank<I: Dim>(self, ndim: I) -> Self {
         let (given, capacity) = (ndim.to_i64().unwrap_or(i64::MAX), self.lists.ndim());
