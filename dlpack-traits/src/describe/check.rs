@@ -279,7 +279,7 @@ impl<'a> Shaped<'a> {
             self.divide_strides(size);
         }
         if !axes.is_empty() {
-            self.lists.append(axes).ok()?;
+            self.lists.append_inline(axes).ok()?;
         }
         let read_only = self.read_only || memory.access.is_read_only() || self.may_overlap();
         let flags = if read_only { Flags::READ_ONLY } else { Flags::NONE };

@@ -124,20 +124,53 @@ impl<'a> Lists<'a> {
 
     /// Appends the axes of elements that are contiguous arrays; the existing strides count
     /// such elements.
-    #[inline(never)]
     pub(super) fn append(&mut self, axes: &[i64]) -> Result<(), Error> {
-        if self.ndim.saturating_add(axes.len()) <= INLINE {
-            self.append_within::<INLINE>(axes)
-        } else {
-            self.append_within::<MAX_NDIM>(axes)
-        }
+        if self.can_append(axes) { self.append_inline(axes) } else { self.append_any(axes) }
     }
 
-    /// As [`append`](Self::append), up to `N` dimensions.
-    fn append_within<const N: usize>(&mut self, axes: &[i64]) -> Result<(), Error> {
+    /// As [`append`](Self::append), for axes that [`can_append`](Self::can_append) accepts: for
+    /// these, the lists are unchanged after an error.
+    #[inline]
+    pub(super) fn append_inline(&mut self, axes: &[i64]) -> Result<(), Error> {
         let old = self.ndim;
         let ndim = old.saturating_add(axes.len());
-        let (mut new_shape, mut new_strides) = ([0; N], [0; N]);
+        // By `can_append` the product fits.
+        let inner = axes.iter().fold(1_i64, |product, &dim| product.wrapping_mul(dim));
+        let mut scaled = [0; INLINE];
+        for (to, &from) in scaled.iter_mut().zip(self.split().1) {
+            *to = from.checked_mul(inner).ok_or(Error::SizeOverflow)?;
+        }
+        let is_inline = self.start == self.slot.inline();
+        let (dims, strides) = self.slot.places(ndim);
+        let has_room = is_inline && strides.len() == ndim;
+        let (Some(dims), Some((outer, inner)), true) =
+            (dims.get_mut(old..), strides.split_at_mut_checked(old), has_room)
+        else {
+            return Err(Error::TooManyDims { ndim });
+        };
+        for (to, from) in outer.iter_mut().zip(scaled) {
+            to.write(from);
+        }
+        let appended = axes.iter().zip(dims.iter_mut().zip(inner)).rev();
+        let written =
+            contiguous(appended.map(|(&dim, to)| (Some(dim), to)), |(dim_to, to), dim, stride| {
+                dim_to.write(dim);
+                to.write(stride);
+            });
+        if written.is_none() {
+            return Err(Error::SizeOverflow);
+        }
+        // The first half has the shape as before and the axes, the second half was written.
+        (self.start, self.ndim) = (self.slot.inline(), ndim);
+        Ok(())
+    }
+
+    /// As [`append`](Self::append), for any axes.
+    #[cold]
+    fn append_any(&mut self, axes: &[i64]) -> Result<(), Error> {
+        let old = self.ndim;
+        let ndim = old.saturating_add(axes.len());
+        let (mut new_shape, mut new_strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
         let (Some(new_shape), Some(new_strides)) =
             (new_shape.get_mut(..ndim), new_strides.get_mut(..old))
         else {

@@ -164,7 +164,7 @@ impl Case {
 
     /// The same with the rank beside the shape, if there is one.
     fn describe_of_rank<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        let rank = self.rank.unwrap_or(self.shape.len() as i64);
+        let rank = self.rank.unwrap_or(i64::try_from(self.shape.len()).unwrap());
         self.describe_rest(self.describe_steps(out.shape_of_rank(&self.shape, rank)))
     }
 

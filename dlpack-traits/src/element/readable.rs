@@ -177,22 +177,22 @@ mod tests {
     use super::*;
     use crate::dtype::DataType;
 
+    #[derive(Clone, Copy, Debug)]
+    #[repr(transparent)]
+    struct Handle(u8);
+    // SAFETY: every obligation is kept by a type of one byte that is copied.
+    unsafe impl Element for Handle {
+        const DTYPE: DataType = DataType::U8;
+        const ANY_BITS: bool = false;
+    }
+    // SAFETY: 1. `are_valid` is the default.
+    unsafe impl Readable for Handle {}
+
     #[test]
     fn bytes_of_elements_are_checked_by_their_type() {
         assert!(bool::are_valid(&[0, 1, 1]) && !bool::are_valid(&[0, 2]));
         assert!(Lanes::<bool, 2>::are_valid(&[0, 1]) && !Lanes::<bool, 2>::are_valid(&[1, 3]));
         assert!(u8::are_valid(&[0, 255]) && Lanes::<f32, 2>::are_valid(&[255; 8]));
-
-        #[derive(Clone, Copy, Debug)]
-        #[repr(transparent)]
-        struct Handle(u8);
-        // SAFETY: every obligation is kept by a type of one byte that is copied.
-        unsafe impl Element for Handle {
-            const DTYPE: DataType = DataType::U8;
-            const ANY_BITS: bool = false;
-        }
-        // SAFETY: 1. `are_valid` is the default.
-        unsafe impl Readable for Handle {}
         assert!(!Handle::are_valid(&[0]));
     }
 

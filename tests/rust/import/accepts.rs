@@ -46,7 +46,7 @@ fn check<M: Forge>(case: &Forged, range: core::ops::Range<isize>) {
         assert_eq!(tensor.strides(), strides);
     } else {
         assert!(tensor.is_row_major());
-        let next = |step: &mut i64, &dim: &i64| Some(std::mem::replace(step, *step * dim.max(1)));
+        let next = |step: &mut i64, &dim: &i64| Some(core::mem::replace(step, *step * dim.max(1)));
         let strides: Vec<i64> = shape.iter().rev().scan(1, next).collect();
         assert!(tensor.strides().iter().rev().eq(&strides), "{:?}", tensor.strides());
     }
