@@ -112,12 +112,12 @@ fn strides_of_arrays_count_arrays() {
         assert_eq!(bytes(&again), bytes(&expected));
     }
     // The stride of one row is not used, so it need not count arrays.
-    let row = Forged { bytes: (0..6).collect(), ..bytes(&[1, 2, 3]) }.strided(&[7, 3, 1], 0);
+    let row = Forged { bytes: (0..9).collect(), ..bytes(&[1, 2, 3]) }.strided(&[7, 6, 1], 0);
     let image: Matrix<ImportedStorage<Rgb>> = built(&row).unwrap();
     let data = ImportedStorage::<Rgb>::new(row.imported()).unwrap();
     for again in [image.into_dlpack().unwrap(), data.into_dlpack().unwrap()].map(import) {
-        assert_eq!((again.shape(), &again.strides()[1..]), (&[1, 2, 3][..], &[3, 1][..]));
-        assert_eq!(again.elements::<u8>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!((again.shape(), &again.strides()[1..]), (&[1, 2, 3][..], &[6, 1][..]));
+        assert_eq!(again.elements::<u8>().unwrap().to_vec().unwrap(), [0, 1, 2, 6, 7, 8]);
     }
     // Rows that begin inside of an array: its strides do not count arrays.
     let parts = pixels.strided(&[7, 3, 1], 0);
