@@ -33,16 +33,16 @@ impl Register {
 }
 
 impl Target<'_> {
-    /// Replaces each of `count` contiguous elements, from the first one on, by a function of
-    /// it. Elements that do not all lie in the span are not changed.
+    /// Replaces each of the elements that fill the memory, from its lowest byte on, by a function
+    /// of it.
     ///
     /// The elements are read to registers of 16 bytes and written from them, without a block in
     /// between, and the compiler computes on the register: 1.1 times the time of a slice, where
     /// blocks take 2. Elements that do not fill a register, such as those of 3 bytes, are read
     /// and written one by one.
     #[inline(always)]
-    pub(crate) fn map_in_place<T: AnyBits>(&self, count: usize, mut f: impl FnMut(T) -> T) {
-        let Some(mut rest) = self.first_bytes(count.saturating_mul(size_of::<T>())) else { return };
+    pub(crate) fn map_in_place<T: AnyBits>(&self, mut f: impl FnMut(T) -> T) {
+        let mut rest = *self;
         if const { Register::capacity::<T>() > 0 } {
             // A loop of one register takes 2 cycles for each, and one of four 1.2.
             while rest.byte_len() >= 64 {
@@ -89,11 +89,14 @@ mod tests {
                 let len = count * size_of::<T>();
                 let first = memory.as_mut_ptr().wrapping_add(skip);
                 let high = isize::try_from(len).expect("a small size");
+                // The first element is the highest one in memory, or the lowest one.
+                let low = if count % 2 == 0 { 0 } else { -high };
+                let first = first.wrapping_offset(-low);
                 // SAFETY: 1. The bytes are part of `memory`, which is not used otherwise.
-                let target = unsafe { Target::new(first, 0, high) };
-                // These elements do not lie in the span.
-                target.map_in_place(count + 1, |_: T| -> T { unreachable!() });
-                target.map_in_place(count, f);
+                let target = unsafe { Target::new(first, low, low + high) };
+                // Elements of another size do not fill the span.
+                assert!(target.filled_by(len + 1).is_none());
+                target.filled_by(len).expect("a filled span").map_in_place(f);
                 let (before, rest) = memory.split_at(skip);
                 let (elements, after) = rest.split_at(len);
                 assert!(before.iter().chain(after).all(|&byte| byte == 1));

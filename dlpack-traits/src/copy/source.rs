@@ -175,12 +175,12 @@ impl Target<'_> {
         Self { span: span_of(first, low, high), lent: PhantomData }
     }
 
-    /// The memory of `len` bytes from the first element on; `None` unless they lie in the
-    /// span.
+    /// The memory from its lowest byte on, if it has `len` bytes: then elements of `len` bytes
+    /// in total that do not overlap fill it, in whatever order.
     #[inline(always)]
-    pub(super) fn first_bytes(&self, len: usize) -> Option<Self> {
-        let start = self.span.runs(Row { position: 0, step: 0, at: 0, count: 1 }, len)?;
-        Some(Self { span: ByteSpan { start, len, before: 0 }, lent: PhantomData })
+    pub(crate) fn filled_by(&self, len: usize) -> Option<Self> {
+        let span = ByteSpan { before: 0, ..self.span };
+        (span.len == len).then_some(Self { span, ..*self })
     }
 
     /// Number of bytes.

@@ -293,8 +293,8 @@ impl<T> ElementsMut<'_, T> {
 
     /// Replaces each element by a function of it, in the order of the memory.
     ///
-    /// A contiguous tensor is changed by 16 bytes at a time, in registers: 1.1 times the time
-    /// of a slice. Another layout is changed by blocks. If the function panics, the elements
+    /// A contiguous tensor, also a transposed or reversed one, is changed by 16 bytes at a time, in
+    /// registers: 1.1 times the time of a slice. Another layout is changed by blocks. If the function panics, the elements
     /// of these 16 bytes or of this block, and those after them, are unchanged.
     ///
     /// ```
@@ -317,8 +317,10 @@ impl<T> ElementsMut<'_, T> {
         T: AnyBits,
     {
         let () = BitsAreValid::<T>::OK;
-        if self.elements.typed().is_contiguous::<T>() {
-            self.target().map_in_place(self.len(), f);
+        // No two elements overlap, so they fill as many bytes as they have, also transposed or
+        // reversed.
+        if let Some(filled) = self.target().filled_by(self.len().saturating_mul(size_of::<T>())) {
+            filled.map_in_place(f);
             return;
         }
         // Every bit pattern is a valid value, so no element is an error.
