@@ -409,10 +409,13 @@ impl<'a, T: Readable> Elements<'a, T> {
         if self.is_empty() {
             return Ok(0);
         }
-        let (axes, first) = self.axes(Visit::RowMajor);
         let source = self.source();
-        // Contiguous elements are one piece. Otherwise a piece is zeroed before it is read,
-        // and is still cached then.
+        if self.typed.is_contiguous::<T>() {
+            let whole = Part::of_run(0, self.len().wrapping_mul(size_of::<T>()));
+            return Ok(block::read(whole, &source, to)?.len());
+        }
+        let (axes, first) = self.axes(Visit::RowMajor);
+        // A piece is zeroed before it is read, and is still cached then.
         let room = Pieces::room_for_copy(&axes);
         let mut pieces = Pieces::new(axes, first, size_of::<T>(), room);
         let (mut rest, mut written) = (to, 0_usize);

@@ -7,7 +7,7 @@ use super::rows;
 use super::typed::Typed;
 use super::{Elements, ImportedTensor};
 use crate::byte_atomic;
-use crate::copy::{Axes, Pieces, Target};
+use crate::copy::{Axes, Part, Pieces, Target};
 use crate::element::{AnyBits, BitsAreValid, Readable, bytes_of};
 use crate::error::Error;
 use crate::storage::{BLOCK, BlockBuffer};
@@ -163,10 +163,14 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
         if from.is_empty() {
             return Ok(());
         }
+        let target = self.target();
+        if typed.is_contiguous::<T>() {
+            Part::of_run(0, size_of_val(from)).write_from(&target, bytes_of(from));
+            return Ok(());
+        }
         let (step, size) = (typed.step.unsigned_abs(), size_of::<T>());
         let axes = Axes::new(typed.shape, typed.strides, step, size);
         let mut pieces = Pieces::new(axes, 0, size, usize::MAX);
-        let target = self.target();
         if let Some(whole) = pieces.take() {
             whole.write_from(&target, bytes_of(from));
         }
