@@ -1,6 +1,7 @@
 //! Access to the interpreter: symbols, pending exceptions, waiting and finalisation.
 
 pub(in crate::python) mod detach;
+pub(in crate::python) mod drop_attached;
 pub(in crate::python) mod exit;
 pub(in crate::python) mod first_interpreter;
 pub(in crate::python) mod pending_exception;
