@@ -52,15 +52,16 @@ const SIDEWAYS: [(&str, &str, &str); 12] = [
 ];
 
 /// The folders and files of `python/`, from the lowest. Each may name those before it.
-const PYTHON: [&str; 11] = [
+const PYTHON: [&str; 12] = [
     // Values and exceptions, threads and exits, and the tensors that leave Python.
     "convert",
     "interpreter",
     "adopt",
     "capsule",
-    // What an object exports, and the exchange tables: ours, which export, and those of
-    // other libraries, which imports use.
+    // What an object exports, NumPy's C API, and the exchange tables: ours, which export, and
+    // those of other libraries, which imports use.
     "export",
+    "numpy",
     "table",
     "import",
     // What functions take and return.

@@ -225,40 +225,10 @@ impl ImportedTensor {
         }
     }
 
-    /// Returns the C struct, unchanged, to the caller, who then has to call its deleter. If
-    /// [`version`](Self::version) is `None`, it is the legacy struct.
-    ///
-    /// ```
-    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
-    /// # struct Samples(Vec<f32>);
-    /// # impl DLPackExport for Samples {
-    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-    /// #         out.shape(&[2]).data(self.0.data())
-    /// #     }
-    /// # }
-    /// use dlpack_traits::{ImportedTensor, ffi};
-    ///
-    /// let tensor = Samples(vec![1.0, 2.0]).into_dlpack()?.import()?;
-    /// let tensor = tensor.into_raw::<ffi::DLManagedTensor>().unwrap_err();
-    /// let managed = tensor.into_raw::<ffi::DLManagedTensorVersioned>().unwrap();
-    /// # // SAFETY: the struct is valid, and ours.
-    /// # drop(unsafe { ImportedTensor::from_raw(managed)? });
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The tensor itself, if its struct is of the other type.
-    #[must_use = "the tensor leaks unless its deleter is called"]
+    /// What releases the tensor.
     #[inline]
-    pub fn into_raw<A: Abi>(self) -> Result<*mut A, Self> {
-        match A::of(self.node.release.release()) {
-            Some(managed) => {
-                self.forget_release();
-                Ok(managed.as_ptr())
-            }
-            None => Err(self),
-        }
+    pub(super) fn release(&self) -> &Release {
+        self.node.release.release()
     }
 
     /// The access with which Rust reads the elements by value.
@@ -291,8 +261,8 @@ impl ImportedTensor {
         self.node.lent == Some(Access::Exclusive)
     }
 
-    /// Imports a tensor without a managed struct, which another owner keeps alive: no
-    /// deleter is called.
+    /// Imports a tensor without a managed struct. `release` releases its owner when the handle
+    /// is dropped, and if this returns an error. Without a version the tensor is read-only.
     ///
     /// # Errors
     ///
@@ -300,12 +270,18 @@ impl ImportedTensor {
     ///
     /// # Safety
     ///
-    /// 1. 3 to 5 of [`from_raw`](Self::from_raw) hold for `tensor` until the handle is
-    ///    dropped.
+    /// 1. 3 to 5 of [`from_raw`](Self::from_raw) hold for `tensor`, until `release` has
+    ///    released the owner instead of the call of a deleter.
     #[cfg(feature = "pyo3")]
-    pub(crate) unsafe fn borrowed(tensor: &DLTensor) -> Result<Self, Error> {
+    #[inline(always)]
+    pub(crate) unsafe fn of_owner(
+        tensor: &DLTensor,
+        version: Option<Version>,
+        flags: Flags,
+        release: GuardedRelease,
+    ) -> Result<Self, Error> {
         // SAFETY: 1. Guaranteed by our caller's 1.
-        Ok(Self { node: unsafe { Node::borrow(tensor) }? })
+        Ok(Self { node: unsafe { Node::of_owner(tensor, version, flags, release) }? })
     }
 
     /// Shape: the size of each dimension, in elements.

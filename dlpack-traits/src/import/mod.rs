@@ -20,6 +20,7 @@ mod import_trait;
 mod imported;
 mod imported_slice;
 mod imported_storage;
+mod into_raw;
 mod node;
 mod own_copy;
 mod own_export;

@@ -19,11 +19,11 @@ use crate::error::Error;
 use crate::ffi::DLTensor;
 #[cfg(feature = "pyo3")]
 use crate::flags::Flags;
-#[cfg(feature = "pyo3")]
-use crate::managed::Release;
 use crate::managed::{Abi, GuardedRelease};
 use crate::storage::{Access, TryArc, UninitTryArc};
 use crate::stream::ConsumerPlace;
+#[cfg(feature = "pyo3")]
+use crate::version::Version;
 
 /// The metadata of an imported tensor, validated, and the obligation to call its deleter.
 ///
@@ -75,7 +75,8 @@ impl Node {
         Self::fill(vacant, &claims, release, policy)
     }
 
-    /// Reads a tensor that has no managed struct: no deleter is called.
+    /// Reads a tensor that has no managed struct. `release` releases its owner, also if this
+    /// returns an error.
     ///
     /// # Errors
     ///
@@ -83,18 +84,20 @@ impl Node {
     ///
     /// # Safety
     ///
-    /// 1. 3 to 5 of `ImportedTensor::from_raw` hold for `tensor` until the node is dropped.
+    /// 1. 3 to 5 of `ImportedTensor::from_raw` hold for `tensor`, until the owner is released
+    ///    instead of the call of the deleter.
     #[cfg(feature = "pyo3")]
-    pub(super) unsafe fn borrow(tensor: &DLTensor) -> Result<TryArc<Self>, Error> {
+    #[inline(always)]
+    pub(super) unsafe fn of_owner(
+        tensor: &DLTensor,
+        version: Option<Version>,
+        flags: Flags,
+        release: GuardedRelease,
+    ) -> Result<TryArc<Self>, Error> {
         let vacant = UninitTryArc::new()?;
         // SAFETY: 1. Guaranteed by our caller's 1.
-        let claims = unsafe { raw::read_tensor(tensor, Flags::NONE) }?;
-        Self::fill(
-            vacant,
-            &claims,
-            GuardedRelease::from(Release::nothing()),
-            ImportPolicy::default(),
-        )
+        let claims = unsafe { raw::read_tensor(tensor, flags) }?;
+        Self::fill(vacant, &RawMetadata { version, ..claims }, release, ImportPolicy::default())
     }
 
     #[inline(always)]

@@ -1,11 +1,14 @@
 //! The obligation to call a deleter: [`Release`].
 
+#[cfg(feature = "pyo3")]
+use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 
 /// Calls the deleter of a C struct when it is dropped: once, and with the producer's
-/// pointer, never with a pointer to a copy.
+/// pointer, never with a pointer to a copy. Or it releases the owner of a tensor that has no
+/// struct.
 #[derive(Debug)]
 pub struct Release {
     call: Call,
@@ -35,6 +38,9 @@ pub enum Call {
         Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ),
     Legacy(NonNull<DLManagedTensor>, Option<unsafe extern "C" fn(*mut DLManagedTensor)>),
+    /// The owner of a tensor without a struct, and the function that releases it.
+    #[cfg(feature = "pyo3")]
+    Owner(NonNull<c_void>, unsafe fn(NonNull<c_void>)),
     /// No struct, or one whose deleter another owner calls.
     Nothing,
 }
@@ -52,6 +58,26 @@ impl Release {
     #[inline]
     pub(super) unsafe fn new(call: Call) -> Self {
         Self { call }
+    }
+
+    /// Releases the owner of a tensor that has no struct.
+    ///
+    /// # Safety
+    ///
+    /// 1. `release` may be called once with `owner`, by any thread, when this is dropped.
+    #[cfg(feature = "pyo3")]
+    #[inline(always)]
+    pub(crate) const unsafe fn of_owner(
+        owner: NonNull<c_void>,
+        release: unsafe fn(NonNull<c_void>),
+    ) -> Self {
+        Self { call: Call::Owner(owner, release) }
+    }
+
+    /// Whether it releases the owner of a tensor that has no struct.
+    #[cfg(feature = "pyo3")]
+    pub(crate) const fn is_of_owner(&self) -> bool {
+        matches!(self.call, Call::Owner(..))
     }
 
     /// Calls nothing when it is dropped.
@@ -81,6 +107,11 @@ impl Release {
             Call::Legacy(managed, Some(deleter)) => {
                 // SAFETY: as above.
                 unsafe { deleter(managed.as_ptr()) }
+            }
+            #[cfg(feature = "pyo3")]
+            Call::Owner(owner, release) => {
+                // SAFETY: guaranteed by 1 of `of_owner`; the call is not made again.
+                unsafe { release(owner) }
             }
             Call::Versioned(_, None) | Call::Legacy(_, None) | Call::Nothing => {}
         }

@@ -10,8 +10,12 @@ use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 
 use super::convert::attached_object;
+use crate::ffi::DLManagedTensorVersioned;
 use crate::managed::{Abi, RawManaged};
 use crate::python::interpreter::pending_exception::SavedError;
+
+/// The name of a capsule that keeps a tensor alive. No consumer takes a tensor from it.
+const OWNER: &CStr = c"dlpack_traits.owner";
 
 /// Puts a tensor into a capsule, from which a consumer may take it.
 ///
@@ -20,21 +24,48 @@ use crate::python::interpreter::pending_exception::SavedError;
 #[inline]
 pub(super) fn new<A: Abi>(py: Python<'_>, tensor: RawManaged<A>) -> *mut PyObject {
     let managed = tensor.as_ptr().cast();
+    let capsule = named(py, tensor, A::CAPSULE, destroy::<A>);
+    if !capsule.is_null() {
+        // The destructor reads the context, because `PyCapsule_GetContext` compares no name.
+        // It can fail only if the object is not a capsule.
+        // SAFETY: this thread is attached, and the capsule was just made.
+        unsafe { ffi::PyCapsule_SetContext(capsule, managed) };
+    }
+    capsule
+}
+
+/// Puts a tensor into a capsule that releases it when it is destroyed.
+///
+/// # Errors
+///
+/// `MemoryError`; the tensor is then released.
+pub(super) fn owner(py: Python<'_>, tensor: RawManaged) -> PyResult<Bound<'_, PyAny>> {
+    let capsule = named(py, tensor, OWNER, release);
+    // SAFETY: it is a new reference, or NULL with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
+}
+
+/// Puts a tensor into a capsule. Returns NULL with an exception set if Python cannot allocate
+/// the capsule; the tensor is then released.
+#[inline(always)]
+fn named<A: Abi>(
+    py: Python<'_>,
+    tensor: RawManaged<A>,
+    name: &'static CStr,
+    destructor: unsafe extern "C" fn(*mut PyObject),
+) -> *mut PyObject {
+    let managed = tensor.as_ptr().cast();
     // SAFETY: this thread is attached. The name is static, the pointer is not NULL, and the
-    // destructor is the one for capsules of this struct.
-    let capsule = unsafe { ffi::PyCapsule_New(managed, A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
+    // destructor is one for capsules with a tensor.
+    let capsule = unsafe { ffi::PyCapsule_New(managed, name.as_ptr(), Some(destructor)) };
     if capsule.is_null() {
         let no_memory = SavedError::set_aside(py);
         drop(tensor);
         no_memory.restore(py);
-        return capsule;
+    } else {
+        // The capsule owns it from here on.
+        let _ = tensor.into_raw();
     }
-    // The capsule owns it from here on.
-    let _ = tensor.into_raw();
-    // The destructor reads the context, because `PyCapsule_GetContext` compares no name.
-    // It can fail only if the object is not a capsule.
-    // SAFETY: this thread is attached, and the capsule was just made.
-    unsafe { ffi::PyCapsule_SetContext(capsule, managed) };
     capsule
 }
 
@@ -58,12 +89,30 @@ unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
     // sets its context: it is what `new` set.
     let managed = unsafe { ffi::PyCapsule_GetContext(capsule.as_ptr()) };
     let Some(managed) = NonNull::new(managed.cast::<A>()) else { return };
-    let py = capsule.py();
-    let pending = SavedError::set_aside(py);
+    let pending = SavedError::set_aside(capsule.py());
     // SAFETY: 1 (the struct of a handle): a capsule of this crate that still has the unused
     // name owns its struct, and the capsule is being destroyed.
     drop(unsafe { RawManaged::from_raw(managed) });
-    pending.restore(py);
+    pending.restore(capsule.py());
+}
+
+/// Releases the tensor of a capsule that [`owner`] made: its destructor.
+///
+/// # Safety
+///
+/// 1. Python calls it, as the destructor of a capsule that [`owner`] made.
+unsafe extern "C" fn release(capsule: *mut PyObject) {
+    // SAFETY: 1. and 2. By 1 this thread is attached, and the capsule is alive.
+    let capsule: Borrowed<'_, '_, PyAny> = unsafe { attached_object(capsule) };
+    // An exception is set aside as in `destroy`.
+    let pending = SavedError::set_aside(capsule.py());
+    // SAFETY: this thread is attached, and by 1 the object is a capsule, which has this name.
+    let managed = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), OWNER.as_ptr()) };
+    let Some(managed) = NonNull::new(managed) else { return pending.restore(capsule.py()) };
+    // SAFETY: 1 (the struct of a handle): only `owner` gives a capsule this destructor, with the
+    // struct of a handle that it consumed, and the capsule is being destroyed.
+    drop(unsafe { RawManaged::<DLManagedTensorVersioned>::from_raw(managed.cast()) });
+    pending.restore(capsule.py());
 }
 
 /// Returns whether the capsule still has the name that says that it owns its struct.

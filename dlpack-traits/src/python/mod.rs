@@ -128,6 +128,8 @@ mod import;
 #[cfg(feature = "pyo3")]
 mod interpreter;
 #[cfg(feature = "pyo3")]
+mod numpy;
+#[cfg(feature = "pyo3")]
 mod result;
 mod table;
 

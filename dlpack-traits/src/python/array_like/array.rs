@@ -13,7 +13,7 @@ use super::array_class::{ArrayClass, class_name, with_tensor};
 use super::method::{Method, Object, Returned};
 use crate::python::convert;
 use crate::python::export::arguments::Arguments;
-use crate::python::result::from_dlpack_of_numpy;
+use crate::python::numpy::NumPy;
 
 /// `__array__`.
 pub(super) struct Array;
@@ -99,7 +99,7 @@ pub(super) fn array_of(
     class: &'static ArrayClass,
 ) -> PyResult<Bound<'static, PyAny>> {
     check_host(object, class)?;
-    from_dlpack_of_numpy(object.py())?.call1((object,))
+    NumPy::get(object.py())?.importer(object.py()).call1((object,))
 }
 
 /// As [`array_of`], of the memory of the object itself.
@@ -111,7 +111,7 @@ fn array_without_copy(
     check_host(object, class)?;
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "copy"), false)?;
-    from_dlpack_of_numpy(py)?.call((object,), Some(&keywords)).map_err(|error| {
+    NumPy::get(py)?.importer(py).call((object,), Some(&keywords)).map_err(|error| {
         if !error.is_instance_of::<PyBufferError>(py) {
             return error;
         }

@@ -14,12 +14,14 @@ use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::explained;
 use crate::python::import::take_capsule;
 use crate::python::interpreter::exit::watch;
+use crate::python::numpy;
 use crate::python::table::calls;
 
 /// Imports the tensor of a Python object, zero-copy.
 ///
 /// The object may export tensors by the exchange table of its type or by `__dlpack__`. It
-/// may also be a DLPack capsule.
+/// may also be a DLPack capsule. An array of NumPy is read by NumPy's C API, with the same
+/// result as by its `__dlpack__`; subclasses of `numpy.ndarray` are not.
 ///
 /// ```no_run
 /// use dlpack_traits::python;
@@ -86,6 +88,9 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
                 Ok(tensor) if options.are_met_by(&tensor) => Ok(tensor),
                 by_table => without_table(object, options, by_table),
             };
+        }
+        if let Some(tensor) = numpy::tensor_of(object) {
+            return Ok(tensor);
         }
     }
     if object.is_exact_instance_of::<PyCapsule>() {

@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::exchange::foreign_table::StreamFunction;
+use crate::flags::Flags;
 use crate::import::ImportedTensor;
+use crate::managed::{GuardedRelease, Release};
 use crate::python::convert::discard;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
@@ -111,11 +113,13 @@ pub unsafe fn with_view<R>(
             // A complex tensor may stand for its conjugate; a table does not report that.
             Ok(tensor) if DataType::from(tensor.dtype).is_complex() => {}
             Ok(tensor) => {
+                let release = GuardedRelease::from(Release::nothing());
                 // SAFETY: 1. The library that made the table is trusted that the tensor
                 // is as the standard says, until Python code runs. The next statement
                 // reads the stream, which runs no Python code, and by 1 nothing else
                 // does.
-                let tensor = unsafe { ImportedTensor::borrowed(&tensor) }?;
+                let tensor =
+                    unsafe { ImportedTensor::of_owner(&tensor, None, Flags::NONE, release) }?;
                 let stream = current_stream(py, stream, tensor.device())?;
                 return run(BorrowedTensor::new(&tensor), stream);
             }

@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 
-use super::library::{LibraryOf, from_dlpack_of_numpy, object_like, object_on_device, offer_to};
+use super::library::{LibraryOf, object_of_export, object_on_device};
 use crate::export::DLPackExport;
-use crate::import::{ImportedStorage, ImportedTensor};
+use crate::python::numpy::array_of;
 
 /// Converts Rust tensors to objects of Python libraries, zero-copy. Implemented for every
 /// type that implements [`DLPackExport`]: structs that derive it,
@@ -33,8 +33,7 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// `ModuleNotFoundError` without NumPy, and what NumPy raises: `BufferError` for a dtype
     /// that it does not have. The tensor is then released.
     fn into_numpy(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        let tensor = imported(self)?;
-        offer_to(from_dlpack_of_numpy(py)?, ImportedStorage::new(tensor)?)
+        array_of(py, self.into_dlpack()?)
     }
 
     /// Converts to an object of the library of an argument: a NumPy array for a NumPy
@@ -77,17 +76,13 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
         py: Python<'py>,
         like: &L,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let device = self.tensor()?.device();
-        match like.stream_on(device) {
-            Some(stream) => object_on_device(like.object(py), self, stream),
-            None => object_like(like.object(py), imported(self)?),
+        if let Some((device, stream)) = like.device_stream() {
+            if self.tensor()?.device() == device {
+                return object_on_device(like.object(py), self, stream);
+            }
         }
+        object_of_export(like.object(py), self.into_dlpack()?)
     }
 }
 
 impl<E: DLPackExport + Send + 'static> IntoPython for E {}
-
-/// Exports a value and imports the tensor, so that it may be exported again.
-fn imported<E: DLPackExport + Send + 'static>(value: E) -> PyResult<ImportedTensor> {
-    Ok(value.into_dlpack()?.import()?)
-}

@@ -5,7 +5,6 @@ use alloc::format;
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::backend::Backend;
@@ -13,10 +12,12 @@ use crate::device::Device;
 use crate::exchange::foreign_table::{ForeignTable, WrapFunction};
 use crate::export::DLPackExport;
 use crate::import::{ImportedStorage, ImportedTensor};
+use crate::managed::ManagedTensor;
 use crate::python::argument::{PyDeviceTensor, PyTensor, PyTensorMut};
 use crate::python::convert::discard;
 use crate::python::export::offer_once::offer_once;
 use crate::python::export::reexport::offer;
+use crate::python::numpy::{NumPy, array_by_protocol, array_of};
 use crate::python::table::calls;
 use crate::python::table::lookup::peer_of;
 use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module};
@@ -38,9 +39,8 @@ mod sealed {
         /// The object of the library, or its type.
         fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny>;
 
-        /// The stream on which the library uses tensors on that device, if it is known.
-        fn stream_on(&self, device: Device) -> Option<StreamArg<'_>> {
-            let _ = device;
+        /// A device, and the stream on which the library uses tensors on it, if they are known.
+        fn device_stream(&self) -> Option<(Device, StreamArg<'_>)> {
             None
         }
     }
@@ -51,8 +51,8 @@ impl<B: Backend, T, const N: usize> sealed::HasObject for PyDeviceTensor<'_, B, 
         self.as_object().bind(py)
     }
 
-    fn stream_on(&self, device: Device) -> Option<StreamArg<'_>> {
-        (device == self.device()).then(|| self.stream().as_arg())
+    fn device_stream(&self) -> Option<(Device, StreamArg<'_>)> {
+        Some((self.device(), self.stream().as_arg()))
     }
 }
 
@@ -80,6 +80,17 @@ impl<T> sealed::HasObject for Bound<'_, T> {
     }
 }
 
+/// Converts a tensor of this crate to an object of the library of `like`.
+pub(super) fn object_of_export<'py>(
+    like: &Bound<'py, PyAny>,
+    tensor: ManagedTensor,
+) -> PyResult<Bound<'py, PyAny>> {
+    if NumPy::is_array_class(&like.get_type())? {
+        return array_of(like.py(), tensor);
+    }
+    object_like(like, tensor.import()?)
+}
+
 /// Converts a tensor to an object of the library of `like`.
 pub(super) fn object_like<'py>(
     like: &Bound<'py, PyAny>,
@@ -89,7 +100,7 @@ pub(super) fn object_like<'py>(
     let class = like.cast::<PyType>().map_or_else(|_| like.get_type(), Clone::clone);
     let tensor: ImportedStorage = ImportedStorage::new(tensor)?;
     let found = match peer_of(&class)? {
-        None if is_numpy(&class)? => None,
+        None if NumPy::is_array_class(&class)? => return array_by_protocol(py, tensor),
         Some(ForeignTable { wrap: Some(wrap), .. }) => {
             return match wrapped(py, wrap, &tensor) {
                 Err(error) if is_refusal(py, &error) && !is_of_library(&class)? => {
@@ -102,7 +113,7 @@ pub(super) fn object_like<'py>(
     };
     match found {
         Some(from_dlpack) => offer_to(&from_dlpack, tensor),
-        None => offer_to(from_dlpack_of_numpy(py)?, tensor),
+        None => array_by_protocol(py, tensor),
     }
 }
 
@@ -154,7 +165,7 @@ fn by_numpy_after(
     refusal: PyErr,
     tensor: ImportedStorage,
 ) -> PyResult<Bound<'_, PyAny>> {
-    match from_dlpack_of_numpy(py).and_then(|numpy| offer_to(numpy, tensor)) {
+    match array_by_protocol(py, tensor) {
         Ok(array) => {
             discard(py, refusal);
             Ok(array)
@@ -197,45 +208,6 @@ fn from_dlpack_like<'py>(
         }
     }
     Ok(None)
-}
-
-/// NumPy's class of arrays, and its `from_dlpack`.
-struct NumPy {
-    array: Py<PyAny>,
-    from_dlpack: Py<PyAny>,
-}
-
-/// NumPy, from its first import by this module on. The import statement alone takes as
-/// long as an export.
-static NUMPY: PyOnceLock<NumPy> = PyOnceLock::new();
-
-impl NumPy {
-    fn get(py: Python<'_>) -> PyResult<&Self> {
-        if let Some(known) = NUMPY.get(py) {
-            return Ok(known);
-        }
-        // Imported outside of the lock of `NUMPY`, because an import runs Python code.
-        let numpy = py.import(intern!(py, "numpy"))?;
-        let array = numpy.getattr(intern!(py, "ndarray"))?.unbind();
-        let from_dlpack = numpy.getattr(intern!(py, "from_dlpack"))?.unbind();
-        Ok(NUMPY.get_or_init(py, || Self { array, from_dlpack }))
-    }
-}
-
-/// Returns `numpy.from_dlpack`.
-pub(in crate::python) fn from_dlpack_of_numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    Ok(NumPy::get(py)?.from_dlpack.bind(py))
-}
-
-/// Whether a class is that of NumPy's arrays, whose namespace is NumPy.
-fn is_numpy(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    let numpy = match NUMPY.get(class.py()) {
-        // A class of NumPy exists, so NumPy can be imported.
-        None if class.module()? == "numpy" => NumPy::get(class.py())?,
-        None => return Ok(false),
-        Some(numpy) => numpy,
-    };
-    Ok(class.is(&numpy.array))
 }
 
 /// Passes a tensor to a `from_dlpack`.

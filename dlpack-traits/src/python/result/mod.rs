@@ -7,6 +7,5 @@ mod output;
 
 pub use into_python::IntoPython;
 pub use library::LibraryOf;
-pub(in crate::python) use library::from_dlpack_of_numpy;
 pub use numpy::Numpy;
 pub use output::{PyOutput, allocate_output};

@@ -6,14 +6,13 @@ use core::marker::PhantomData;
 
 use pyo3::prelude::*;
 
-use super::library::{LibraryOf, object_like};
+use super::library::{LibraryOf, object_of_export};
 use crate::copy::Copied;
 use crate::dims::{AsDims, Dims};
 use crate::element::AnyBits;
 use crate::error::Error;
 use crate::export::copied_managed;
-use crate::import::{Exclusive, ImportError, ImportedTensor};
-use crate::storage::ALIGNMENT;
+use crate::import::ImportError;
 
 /// Allocates the result of a function, to be returned as an object of the library of an
 /// argument. The elements are zero.
@@ -45,41 +44,40 @@ pub fn allocate_output<'py, T: AnyBits>(
     like: &(impl LibraryOf + ?Sized),
     shape: &(impl AsDims + ?Sized),
 ) -> PyResult<PyOutput<'py, T>> {
-    let tensor = Dims::of(shape).and_then(|shape| zeroed::<T>(shape.as_slice()));
+    let result = Dims::of(shape).and_then(|shape| zeroed::<T>(shape.as_slice()));
     // The shape is a value of the caller, not a tensor that cannot be exported.
-    let tensor = tensor.map_err(ImportError::from)?;
+    let result = result.map_err(ImportError::from)?;
     let like = like.object(py).clone().unbind();
-    Ok(PyOutput { tensor, like, result: PhantomData })
+    Ok(PyOutput { result, like, elements: PhantomData })
 }
 
-/// Allocates a tensor that no one else has access to.
-fn zeroed<T: AnyBits>(shape: &[i64]) -> Result<ImportedTensor, Error> {
+/// Allocates the memory of a result. The axes of each element are its last dimensions.
+fn zeroed<T: AnyBits>(shape: &[i64]) -> Result<Copied, Error> {
+    if T::AXES.is_empty() {
+        return Copied::zeroed(T::DTYPE, shape);
+    }
     let shape: Vec<i64> = shape.iter().chain(T::AXES).copied().collect();
-    copied_managed(Copied::zeroed(T::DTYPE, &shape)?)?.import()
+    Copied::zeroed(T::DTYPE, &shape)
 }
 
 /// A zeroed, writable array that [`allocate_output`] makes. A `#[pyfunction]` can return it.
 pub struct PyOutput<'py, T> {
-    tensor: ImportedTensor,
+    result: Copied,
     like: Py<PyAny>,
-    result: PhantomData<fn() -> (&'py (), T)>,
+    elements: PhantomData<fn() -> (&'py (), T)>,
 }
 
 impl<T: AnyBits> PyOutput<'_, T> {
     /// The elements, in row-major order.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        const { assert!(align_of::<T>() <= ALIGNMENT, "outputs are aligned to 64 bytes") };
-        match self.tensor.exclusive().and_then(Exclusive::into_mut_slice) {
-            Ok(elements) => elements,
-            Err(_) => unreachable!("the tensor is contiguous and has no other owner"),
-        }
+        self.result.as_mut_slice()
     }
 }
 
 impl<T> PyOutput<'_, T> {
     /// The size of each dimension.
     pub fn shape(&self) -> &[i64] {
-        self.tensor.shape()
+        self.result.shape()
     }
 }
 
@@ -91,12 +89,12 @@ impl<'py, T> IntoPyObject<'py> for PyOutput<'py, T> {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        object_like(self.like.bind(py), self.tensor)
+        object_of_export(self.like.bind(py), copied_managed(self.result)?)
     }
 }
 
 impl<T> fmt::Debug for PyOutput<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PyOutput").field(&self.tensor).finish()
+        f.debug_struct("PyOutput").field("shape", &self.shape()).finish_non_exhaustive()
     }
 }

@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyType};
 
 use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction};
-use crate::python::convert::ok_or_discard;
+use crate::python::convert::{ok_or_discard, ok_unless_exit};
 use crate::python::interpreter::exit::watch;
+use crate::python::numpy::NumPy;
 use crate::python::table::owner_class::{Found, Table, owner_of, table_in};
 use crate::python::table::type_cache::{Added, CachedType, TypeCache};
 
@@ -124,6 +125,8 @@ pub(in crate::python) fn requires_grad(object: &Bound<'_, PyAny>) -> PyResult<bo
 #[cold]
 fn look_up(class: &Bound<'_, PyType>) -> PyResult<CachedType> {
     watch(class.py());
+    // Imports read NumPy's arrays without a call of `__dlpack__` once this has found NumPy.
+    ok_unless_exit(class.py(), NumPy::is_array_class(class))?;
     let mut known = CachedType::without_table(class.as_ptr().cast());
     if let Some(capsule) = find(class)? {
         if let Some(table) = table_in(&capsule) {

@@ -12,6 +12,7 @@ use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::convert::ok_or_discard;
 use crate::python::export::reexport::offer;
+use crate::python::numpy::{NumPy, array_of};
 use crate::python::table::calls;
 use crate::python::table::lookup::peer_of;
 
@@ -49,6 +50,9 @@ pub fn to_object<'py>(
     let py = class.py();
     if let Some(ForeignTable { wrap: Some(wrap), .. }) = peer_of(class)? {
         return calls::wrap(py, wrap, tensor.into());
+    }
+    if NumPy::is_array_class(class)? {
+        return array_of(py, tensor);
     }
     let Some(from_dlpack) = from_dlpack_of(class)? else {
         return Err(PyTypeError::new_err(format!(

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use dlpack_traits::python::{self, ImportOptions};
+use dlpack_traits::python::{self, ImportOptions, IntoPython};
 use dlpack_traits::{
     DLPackExport, DLPackImport, Device, ImportError, ImportedStorage, ImportedTensor, StreamArg,
     ffi,
@@ -64,6 +64,32 @@ impl Held {
     /// The elements, which must be `float32`s.
     fn floats(&self) -> PyResult<Vec<f32>> {
         self.read(|tensor| Ok(tensor.elements::<f32>()?.to_vec()?))
+    }
+
+    /// Passes the tensor through the versioned struct.
+    fn through_struct(&self) -> PyResult<Self> {
+        let managed = self.take()?.into_raw::<ffi::DLManagedTensorVersioned>();
+        let managed = managed.map_err(|_| PyRuntimeError::new_err("there is no such struct"))?;
+        // SAFETY: 1. to 5. `into_raw` returned a valid struct of a tensor that was imported.
+        Ok(Self::new(unsafe { ImportedTensor::from_raw(managed) }?))
+    }
+
+    /// Whether the tensor can be passed on in the legacy struct.
+    fn has_legacy_struct(&self) -> PyResult<bool> {
+        match self.take()?.into_raw::<ffi::DLManagedTensor>() {
+            Ok(managed) => {
+                // SAFETY: 1. to 5. As above.
+                drop(unsafe { ImportedTensor::from_raw(managed) }?);
+                Ok(true)
+            }
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Returns the tensor as a NumPy array.
+    fn as_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor: ImportedStorage = ImportedStorage::new(self.take()?)?;
+        tensor.into_numpy(py)
     }
 
     /// Releases the tensor on this thread.

@@ -1,0 +1,269 @@
+//! The functions of NumPy's C API that make arrays: [`CApi`].
+//!
+//! NumPy publishes a table of addresses in a capsule, for extension modules that are compiled
+//! with its headers. The order of its entries and the types of its functions never change
+//! within one major version of NumPy's ABI, and those used here are the same in both.
+
+use alloc::vec::Vec;
+use core::ffi::{c_int, c_uint, c_void};
+use core::mem::transmute;
+use core::ptr::{self, NonNull};
+
+use pyo3::exceptions::PyImportError;
+use pyo3::ffi::{self, PyObject};
+use pyo3::prelude::*;
+
+use super::array_struct::ArrayObject;
+use crate::dtype::DataType;
+use crate::ffi::{kDLBool, kDLComplex, kDLFloat, kDLInt, kDLUInt};
+use crate::python::convert::{ok_or_discard, ok_unless_exit};
+
+/// The most dimensions of an array that is made or read here; those with more are exchanged by
+/// DLPack. NumPy before 2.0 has at most 32.
+pub(super) const MAX_NDIM: usize = 8;
+
+/// The position of each function and type in the table.
+mod entry {
+    pub(super) const ABI_VERSION: usize = 0;
+    pub(super) const ARRAY_TYPE: usize = 2;
+    pub(super) const DTYPE_TYPE: usize = 3;
+    pub(super) const NEW_FROM_DESCR: usize = 94;
+    pub(super) const SET_BASE_OBJECT: usize = 282;
+}
+
+/// The versions of the ABI in which the table has these entries: of NumPy 1 and of NumPy 2.
+const ABI_VERSIONS: [c_uint; 2] = [0x0100_0009, 0x0200_0000];
+
+/// `NPY_ARRAY_WRITEABLE`, a flag of an array.
+pub(super) const WRITEABLE: c_int = 0x0400;
+
+type AbiVersion = unsafe extern "C" fn() -> c_uint;
+
+/// `PyArray_NewFromDescr`.
+type NewFromDescr = unsafe extern "C" fn(
+    class: *mut ffi::PyTypeObject,
+    dtype: *mut PyObject,
+    ndim: c_int,
+    shape: *const isize,
+    strides: *const isize,
+    data: *mut c_void,
+    flags: c_int,
+    like: *mut PyObject,
+) -> *mut PyObject;
+
+/// `PyArray_SetBaseObject`.
+type SetBaseObject = unsafe extern "C" fn(array: *mut PyObject, base: *mut PyObject) -> c_int;
+
+/// NumPy's C API: the functions that this crate calls, NumPy's class of arrays, and its
+/// dtypes that DLPack has too.
+pub(super) struct CApi {
+    class: NonNull<ffi::PyTypeObject>,
+    new_from_descr: NewFromDescr,
+    set_base_object: SetBaseObject,
+    /// NumPy has one object for each built-in dtype, and on most platforms two for one of the
+    /// integers.
+    dtypes: Vec<(DataType, Py<PyAny>)>,
+    reads_arrays: bool,
+}
+
+// SAFETY: the functions and the class are static data of NumPy, which is never unloaded.
+// Calling the functions needs an attached thread, which the methods have.
+unsafe impl Send for CApi {}
+// SAFETY: as above.
+unsafe impl Sync for CApi {}
+
+/// A new array: its type, its layout in bytes, and its memory.
+pub(super) struct NewArray<'a, 'py> {
+    pub(super) dtype: &'a Bound<'py, PyAny>,
+    pub(super) shape: &'a [isize],
+    pub(super) strides: &'a [isize],
+    pub(super) first: NonNull<u8>,
+    pub(super) is_writeable: bool,
+}
+
+impl CApi {
+    /// Reads the table of an imported NumPy. Returns `None` for a NumPy with another ABI, and
+    /// for interpreters without it.
+    ///
+    /// # Errors
+    ///
+    /// Exceptions that are not an `Exception`, such as `KeyboardInterrupt`.
+    pub(super) fn load(
+        numpy: &Bound<'_, PyAny>,
+        array: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<Self>> {
+        let py = numpy.py();
+        let parts = table(py).and_then(|table| Ok((table, numpy.getattr("dtype")?)));
+        let Some((table, dtype)) = ok_unless_exit(py, parts)? else { return Ok(None) };
+        let Some(mut api) = Self::read(&table, array, &dtype) else { return Ok(None) };
+        let Some(dtypes) = ok_unless_exit(py, dtypes(&dtype))? else { return Ok(None) };
+        api.dtypes = dtypes;
+        let size = array.getattr("__basicsize__").and_then(|size| size.extract::<usize>());
+        api.reads_arrays = ok_unless_exit(py, size)? == Some(size_of::<ArrayObject>());
+        Ok(Some(api))
+    }
+
+    /// Reads the entries of the table that a capsule contains.
+    ///
+    /// Python code can replace the attribute that the capsule is in, for example by the
+    /// capsule of NumPy's universal functions. Therefore no entry is used before two others
+    /// were compared with the classes that they must be.
+    fn read(
+        capsule: &Bound<'_, PyAny>,
+        array: &Bound<'_, PyAny>,
+        dtype: &Bound<'_, PyAny>,
+    ) -> Option<Self> {
+        // SAFETY: this thread is attached, and the object is alive.
+        if unsafe { ffi::PyCapsule_IsValid(capsule.as_ptr(), ptr::null()) } == 0 {
+            return None;
+        }
+        // SAFETY: the capsule is valid without a name.
+        let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), ptr::null()) };
+        let table = NonNull::new(table)?.cast::<*mut c_void>();
+        let at = |entry: usize| {
+            let address = table.as_ptr().wrapping_add(entry);
+            // SAFETY: NumPy's tables have at least 40 entries, and that of its arrays, which
+            // `is_of_arrays` identifies before others are read, more than 282. A capsule of
+            // other code that Python put in its place is trusted to be no shorter than 4
+            // addresses.
+            unsafe { address.read() }
+        };
+        let is_of_arrays = at(entry::ARRAY_TYPE) == array.as_ptr().cast()
+            && at(entry::DTYPE_TYPE) == dtype.as_ptr().cast();
+        if !is_of_arrays {
+            return None;
+        }
+        let [version, new, set] =
+            [entry::ABI_VERSION, entry::NEW_FROM_DESCR, entry::SET_BASE_OBJECT].map(at);
+        if version.is_null() || new.is_null() || set.is_null() {
+            return None;
+        }
+        // SAFETY: in every version of the ABI this entry is that function.
+        let version = unsafe { transmute::<*mut c_void, AbiVersion>(version) };
+        // SAFETY: it has no obligations.
+        if !ABI_VERSIONS.contains(&unsafe { version() }) {
+            return None;
+        }
+        // SAFETY: in these versions of the ABI this entry is that function.
+        let new_from_descr = unsafe { transmute::<*mut c_void, NewFromDescr>(new) };
+        // SAFETY: as above.
+        let set_base_object = unsafe { transmute::<*mut c_void, SetBaseObject>(set) };
+        let class = NonNull::new(array.as_ptr())?.cast();
+        Some(Self {
+            class,
+            new_from_descr,
+            set_base_object,
+            dtypes: Vec::new(),
+            reads_arrays: false,
+        })
+    }
+
+    /// NumPy's object for a dtype.
+    pub(super) fn dtype<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: DataType,
+    ) -> Option<&Bound<'py, PyAny>> {
+        let (_, found) = self.dtypes.iter().find(|(known, _)| *known == dtype)?;
+        Some(found.bind(py))
+    }
+
+    /// The dtype of one of NumPy's objects, by its address. `None` for dtypes that DLPack does
+    /// not have, and for built-in ones in another order of bytes.
+    #[inline]
+    pub(super) fn dtype_of(&self, object: *mut PyObject) -> Option<DataType> {
+        self.dtypes.iter().find(|(_, known)| known.as_ptr() == object).map(|&(dtype, _)| dtype)
+    }
+
+    /// Whether objects of a class are arrays that [`ArrayObject`] can read.
+    #[inline(always)]
+    pub(super) fn reads(&self, class: *mut ffi::PyTypeObject) -> bool {
+        self.reads_arrays && class == self.class.as_ptr()
+    }
+
+    /// Whether an object is an array, or one of a subclass.
+    pub(super) fn is_array(&self, object: &Bound<'_, PyAny>) -> bool {
+        // SAFETY: this thread is attached, and both objects are alive.
+        unsafe { ffi::PyObject_TypeCheck(object.as_ptr(), self.class.as_ptr()) != 0 }
+    }
+
+    /// Makes an array in the memory of another object, which the array keeps alive.
+    ///
+    /// # Errors
+    ///
+    /// What NumPy raises: `MemoryError`.
+    ///
+    /// # Safety
+    ///
+    /// 1. The shape has at most [`MAX_NDIM`] numbers, and as many as the strides.
+    /// 2. As long as `owner` is alive, the elements that the array describes are in memory
+    ///    that may be read, and written if the array is writeable, as a consumer of DLPack
+    ///    does.
+    pub(super) unsafe fn new_array<'py>(
+        &self,
+        array: &NewArray<'_, 'py>,
+        owner: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = owner.py();
+        let flags = if array.is_writeable { WRITEABLE } else { 0 };
+        let ndim = c_int::try_from(array.shape.len())?;
+        let dtype = array.dtype.clone().into_ptr();
+        // SAFETY: this thread is attached. The function takes over the reference to the dtype,
+        // and copies the two lists, which by 1 have `ndim` numbers. It does not access the
+        // memory.
+        let made = unsafe {
+            (self.new_from_descr)(
+                self.class.as_ptr(),
+                dtype,
+                ndim,
+                array.shape.as_ptr(),
+                array.strides.as_ptr(),
+                array.first.as_ptr().cast(),
+                flags,
+                ptr::null_mut(),
+            )
+        };
+        // SAFETY: it is a new reference, or NULL with an exception set.
+        let made = unsafe { Bound::from_owned_ptr_or_err(py, made) }?;
+        // SAFETY: this thread is attached, and the object is an array without a base. The
+        // function takes over the reference to the owner, also if it fails.
+        match unsafe { (self.set_base_object)(made.as_ptr(), owner.into_ptr()) } {
+            0 => Ok(made),
+            _ => Err(PyErr::fetch(py)),
+        }
+    }
+}
+
+/// Returns the capsule of the C API. Its module has another name in NumPy 1.
+fn table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let module = match py.import("numpy._core._multiarray_umath") {
+        Err(error) if error.is_instance_of::<PyImportError>(py) => {
+            ok_or_discard(py, Err::<(), _>(error));
+            py.import("numpy.core._multiarray_umath")?
+        }
+        module => module?,
+    };
+    module.getattr("_ARRAY_API")
+}
+
+/// Returns NumPy's objects of the dtypes that DLPack has too. `class` is that of its dtypes.
+fn dtypes(class: &Bound<'_, PyAny>) -> PyResult<Vec<(DataType, Py<PyAny>)>> {
+    let mut dtypes = Vec::<(DataType, Py<PyAny>)>::new();
+    // The characters of the dtypes, the most frequent first. There are six types of integers
+    // and four widths.
+    for name in ["f", "d", "l", "q", "i", "B", "?", "e", "b", "h", "H", "I", "L", "Q", "F", "D"] {
+        let dtype = class.call1((name,))?;
+        let kind = dtype.getattr("kind")?.extract::<char>()?;
+        let bits = dtype.getattr("itemsize")?.extract::<u8>()?.saturating_mul(8);
+        let code = match kind {
+            'b' => kDLBool,
+            'i' => kDLInt,
+            'u' => kDLUInt,
+            'f' => kDLFloat,
+            'c' => kDLComplex,
+            _ => continue,
+        };
+        dtypes.push((DataType::new(code, bits, 1), dtype.unbind()));
+    }
+    Ok(dtypes)
+}

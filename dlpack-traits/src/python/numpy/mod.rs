@@ -1,0 +1,11 @@
+//! NumPy's arrays, made and read by NumPy's C API: NumPy 2.4 has no exchange table.
+
+mod array_struct;
+mod c_api;
+mod library;
+mod new_array;
+mod read_array;
+
+pub(in crate::python) use library::NumPy;
+pub(in crate::python) use new_array::{array_by_protocol, array_of};
+pub(in crate::python) use read_array::tensor_of;

@@ -1,0 +1,126 @@
+//! Imports NumPy's arrays without their `__dlpack__`: [`tensor_of`].
+//!
+//! `__dlpack__` of NumPy 2.4 and the drop of its capsule take 53 ns, before the tensor is
+//! imported. This import and its drop take 30.
+
+use core::ffi::{c_int, c_void};
+use core::ptr::NonNull;
+use core::slice;
+
+use pyo3::Borrowed;
+use pyo3::ffi::{self, PyObject};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use super::array_struct::ArrayObject;
+use super::c_api::{CApi, MAX_NDIM, WRITEABLE};
+use super::library::NumPy;
+use crate::device::Device;
+use crate::ffi::DLTensor;
+use crate::flags::Flags;
+use crate::import::ImportedTensor;
+use crate::managed::Release;
+use crate::python::convert::attached_object;
+use crate::python::interpreter::drop_attached::DropAttached;
+use crate::version::Version;
+
+/// `NPY_ARRAY_WARN_ON_WRITE`, a flag of arrays that will become read-only.
+const WARN_ON_WRITE: c_int = 1 << 31;
+
+/// Imports an array of NumPy. The tensor has a reference to the array.
+///
+/// Returns `None` for other objects, for subclasses, and for every array that needs more than
+/// this: more than 8 dimensions, a dtype that DLPack does not have, strides that are not a
+/// multiple of the element's size, memory that NumPy imported by DLPack. The caller then calls
+/// `__dlpack__`, which exports the array or raises.
+#[inline]
+pub(in crate::python) fn tensor_of(object: &Bound<'_, PyAny>) -> Option<ImportedTensor> {
+    let api = NumPy::loaded(object.py())?.c_api()?;
+    if !api.reads(object.get_type_ptr()) {
+        return None;
+    }
+    read(api, object)
+}
+
+fn read(api: &CApi, object: &Bound<'_, PyAny>) -> Option<ImportedTensor> {
+    // SAFETY: the object is an array, because its class is NumPy's, whose objects have this
+    // struct: `CApi::reads`. This thread has the GIL, so no other thread writes it.
+    let array = unsafe { object.as_ptr().cast::<ArrayObject>().read() };
+    let dtype = api.dtype_of(array.dtype)?;
+    let size = dtype.byte_size()?;
+    let ndim = usize::try_from(array.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM)?;
+    if array.flags & WARN_ON_WRITE != 0 || !is_on_cpu(api, array.base) {
+        return None;
+    }
+    let (mut shape, mut strides) = ([0_i64; MAX_NDIM], [0_i64; MAX_NDIM]);
+    if ndim > 0 {
+        // SAFETY: an array has `ndim` sizes, which no thread writes as long as this one has
+        // the GIL.
+        let dims = unsafe { slice::from_raw_parts(array.shape, ndim) };
+        // SAFETY: as above, for strides.
+        let steps = unsafe { slice::from_raw_parts(array.strides, ndim) };
+        shape.iter_mut().zip(dims).for_each(|(to, &dim)| *to = dim as i64);
+        for (to, &step) in strides.iter_mut().zip(steps) {
+            *to = in_elements(step as i64, size)?;
+        }
+    }
+    let tensor = DLTensor {
+        data: array.data.cast(),
+        device: Device::CPU.to_ffi(),
+        ndim: array.ndim,
+        dtype: dtype.to_ffi(),
+        shape: shape.as_mut_ptr(),
+        strides: strides.as_mut_ptr(),
+        byte_offset: 0,
+    };
+    let flags = if array.flags & WRITEABLE == 0 { Flags::READ_ONLY } else { Flags::NONE };
+    let owner = NonNull::new(object.clone().into_ptr())?.cast();
+    // SAFETY: 1. The tensor owns this reference, which any thread may release.
+    let release = unsafe { Release::of_owner(owner, release_array) };
+    // SAFETY: 1. The lists are above. The array keeps its memory alive, and NumPy is trusted
+    // as a producer of DLPack is: by its `__dlpack__` it would export the same.
+    unsafe { ImportedTensor::of_owner(&tensor, Some(Version::CURRENT), flags, release.into()) }.ok()
+}
+
+/// Converts a stride from bytes to elements, whose size is a power of two.
+#[inline]
+fn in_elements(bytes: i64, size: usize) -> Option<i64> {
+    let elements = bytes.wrapping_shr(size.trailing_zeros());
+    (elements.wrapping_shl(size.trailing_zeros()) == bytes).then_some(elements)
+}
+
+/// A reference to an array, which only [`release_array`] drops.
+struct ArrayReference(NonNull<PyObject>);
+
+impl Drop for ArrayReference {
+    fn drop(&mut self) {
+        // SAFETY: `release_array` owns the reference, and drops this attached.
+        unsafe { ffi::Py_DECREF(self.0.as_ptr()) }
+    }
+}
+
+/// Releases the reference of a tensor to its array, on any thread.
+///
+/// # Safety
+///
+/// 1. `owner` is an owned reference to a Python object, which is not used again.
+unsafe fn release_array(owner: NonNull<c_void>) {
+    drop(DropAttached::new(ArrayReference(owner.cast())));
+}
+
+/// Whether the memory of an array is that of the processor. Arrays that NumPy imported by
+/// DLPack have a capsule as the last of their bases, and may be in memory of another device
+/// that the processor can read; only `__dlpack_device__` reports it.
+fn is_on_cpu(api: &CApi, mut base: *mut PyObject) -> bool {
+    while !base.is_null() {
+        // SAFETY: this thread is attached. An array keeps its base alive, and the first array
+        // is alive as long as its object is borrowed.
+        let object: Borrowed<'_, '_, PyAny> = unsafe { attached_object(base) };
+        if !api.reads(object.get_type_ptr()) {
+            return !object.is_exact_instance_of::<PyCapsule>() && !api.is_array(&object);
+        }
+        // SAFETY: the object is an array, as in `read`.
+        base = unsafe { base.cast::<ArrayObject>().read() }.base;
+    }
+    true
+}

@@ -1,0 +1,287 @@
+"""NumPy's arrays are read and made without the protocol, with the same result.
+
+Each test compares with an object that has the two methods of an array and another type.
+"""
+
+import gc
+import threading
+import weakref
+
+import dlpack_testing as testing
+import pytest
+from conftest import require, run_in_a_new_process
+
+require("numpy")
+import numpy as np
+
+
+class Protocol:
+    """An object that exports an array by its `__dlpack__`."""
+
+    def __init__(self, array):
+        self.array = array
+        self.calls = 0
+
+    def __dlpack__(self, **keywords):
+        self.calls += 1
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Counting(np.ndarray):
+    """A subclass that exports in its own way."""
+
+    calls = 0
+
+    def __dlpack__(self, **keywords):
+        Counting.calls += 1
+        return super().__dlpack__(**keywords)
+
+
+def layouts(dtype="f4"):
+    """Arrays of every layout that NumPy exports, by name."""
+    block = np.arange(4 * 6 * 2).reshape(4, 6, 2).astype(dtype)
+    frozen = block.copy()
+    frozen.flags.writeable = False
+    record = np.zeros(5, dtype=[("x", "f4"), ("pad", "i1", 4), ("y", "f4")])
+    size = block.itemsize
+    odd = np.zeros(block.nbytes + 1, dtype="u1")[1:].view(dtype)
+    return {
+        "row-major": block,
+        "column-major": np.asfortranarray(block),
+        "transposed": block.transpose(2, 0, 1),
+        "reversed": block[::-1, :, ::-1],
+        "every second column": block[:, ::2],
+        "a part": block[1:3, 2:5],
+        "broadcast": np.broadcast_to(block[0], (3, 6, 2)),
+        "overlapping": np.lib.stride_tricks.as_strided(block, (3, 3), (size, size)),
+        "a scalar": np.array(3).astype(dtype),
+        "one element": block[:1, :1, :1],
+        "one row of many": block[2:3],
+        "no elements": block[:0],
+        "no columns": block[:, 3:3],
+        "read-only": frozen,
+        "a part of a read-only array": frozen[1:, 1],
+        "eight dimensions": block.reshape(2, 2, 3, 2, 2, 1, 1, 1),
+        "nine dimensions": block.reshape(2, 2, 3, 2, 2, 1, 1, 1, 1),
+        "fields of a record": record["y"],
+        "not aligned": odd,
+        "a view of a memoryview": np.frombuffer(memoryview(bytearray(64)), dtype=dtype),
+        "of bytes": np.frombuffer(bytes(64), dtype=dtype),
+        "from another library": np.from_dlpack(Protocol(block)),
+        "a part of that": np.from_dlpack(Protocol(block))[1:],
+    }
+
+
+DTYPES = "?bBhHiIlLqQefdFD"
+
+READ_ONLY = 1
+
+
+def check_import(array):
+    """Imports an array and its protocol, and compares what Rust reads."""
+    direct, protocol = testing.import_tensor(array), testing.import_tensor(Protocol(array))
+    assert direct.facts() == protocol.facts()
+    assert direct.is_read_only() == protocol.is_read_only()
+    assert direct.version()[0] == protocol.version()[0] == 1
+    passed_on = direct.through_struct()
+    facts, expected = list(passed_on.facts()), list(protocol.facts())
+    if array.strides == (array.itemsize, array.itemsize):
+        # Exports of this crate are READ_ONLY if elements share memory.
+        expected[4] = READ_ONLY
+    assert facts == expected
+
+
+def check_result(array):
+    """Makes an array of an imported one, and compares it with that of `from_dlpack`."""
+    made = testing.import_tensor(array).as_numpy()
+    expected = np.from_dlpack(Protocol(array))
+    assert type(made) is np.ndarray
+    assert made.dtype == expected.dtype
+    assert made.shape == expected.shape
+    assert np.array_equal(made, expected)
+    if array.size:
+        assert made.strides == expected.strides
+        assert made.__array_interface__["data"][0] == array.__array_interface__["data"][0]
+    for flag in ["C_CONTIGUOUS", "F_CONTIGUOUS", "ALIGNED", "OWNDATA"]:
+        if array.size or flag != "OWNDATA":
+            assert made.flags[flag] == expected.flags[flag], flag
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_imports_are_those_of_the_protocol(dtype):
+    for name, array in layouts(dtype).items():
+        try:
+            check_import(array)
+        except Exception as error:
+            raise AssertionError(name) from error
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_results_are_those_of_the_protocol(dtype):
+    for name, array in layouts(dtype).items():
+        try:
+            check_result(array)
+        except Exception as error:
+            raise AssertionError(name) from error
+
+
+def test_writeable_results():
+    """A result may be written if the tensor may be, and no two elements share memory."""
+    for name, array in layouts().items():
+        made = testing.import_tensor(array).as_numpy()
+        overlaps = name in ["broadcast", "overlapping"]
+        writeable = array.flags.writeable and not overlaps
+        if array.size:
+            assert made.flags.writeable == writeable, name
+
+
+REFUSED = {
+    "another order of bytes": lambda: np.zeros(3, dtype=np.dtype("f4").newbyteorder()),
+    "records": lambda: np.zeros(3, dtype=[("x", "f4")]),
+    "objects": lambda: np.array([None, 1]),
+    "text": lambda: np.array(["a", "b"]),
+    "dates": lambda: np.zeros(3, dtype="M8[s]"),
+    "long doubles": lambda: np.zeros(3, dtype=np.longdouble),
+    "odd strides": lambda: np.zeros(5, dtype=[("x", "f4"), ("y", "i1")])["x"],
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_protocol_refuses_other_arrays(name):
+    """The exception is that of NumPy."""
+    array = REFUSED[name]()
+    with pytest.raises(BufferError) as expected:
+        array.__dlpack__(max_version=(1, 0))
+    with pytest.raises(BufferError) as raised:
+        testing.import_tensor(array)
+    assert str(raised.value) == str(expected.value)
+    assert raised.value.__cause__ is None
+
+
+def test_a_subclass_exports_by_its_own_method():
+    Counting.calls = 0
+    testing.import_tensor(np.zeros(3).view(Counting))
+    assert Counting.calls == 1
+    mapped = np.zeros(3).view(np.memmap)
+    assert testing.import_tensor(mapped).facts()[0] == [3]
+
+
+def test_memory_of_another_device_keeps_its_device():
+    """NumPy uses pinned and managed memory too; only `__dlpack_device__` reports it."""
+    tensor = testing.OnDevice(3)
+    assert tensor.__dlpack_device__() == (3, 0)
+    array = np.from_dlpack(tensor)
+    assert array.__dlpack_device__() == (3, 0)
+    for part in [array, array[1:], array[1:][:1]]:
+        assert testing.import_tensor(part).facts()[3] == testing.import_tensor(tensor).facts()[3]
+
+
+def collected(check):
+    """Whether an object is gone, after a collection."""
+    gc.collect()
+    return check() is None
+
+
+RELEASES = ["release", "release_detached", "release_in_background", "release_at_thread_exit"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_tensor_keeps_its_array_alive(release):
+    def run():
+        array = np.arange(6.0)
+        alive, held = weakref.ref(array), testing.import_tensor(array)
+        del array
+        assert not collected(alive)
+        getattr(held, release)()
+        return alive
+
+    found = []
+    thread = threading.Thread(target=lambda: found.append(run()))
+    thread.start()
+    thread.join()
+    assert collected(found[0])
+
+
+def test_an_array_keeps_its_tensor_alive():
+    array = np.arange(6.0)
+    alive, made = weakref.ref(array), testing.import_tensor(array).as_numpy()
+    part = made[1:]
+    del array, made
+    assert not collected(alive)
+    assert part.tolist() == [1, 2, 3, 4, 5]
+    del part
+    assert collected(alive)
+
+
+def test_a_tensor_passed_on_in_a_struct_keeps_its_array_alive():
+    array = np.arange(6.0)
+    alive, held = weakref.ref(array), testing.import_tensor(array).through_struct()
+    del array
+    assert not collected(alive)
+    held.release_in_background()
+    assert collected(alive)
+    array = np.arange(6.0)
+    alive = weakref.ref(array)
+    assert not testing.import_tensor(array).has_legacy_struct()
+    del array
+    assert collected(alive)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_exception_in_flight_survives_the_release():
+    class Loud(np.ndarray):
+        def __del__(self):
+            raise ValueError("the array is gone")
+
+    base = np.arange(3.0).view(Loud)
+    held = testing.import_tensor(np.asarray(base))
+    del base
+    with pytest.raises(KeyError, match="in flight"):
+        held.release_while_raising(KeyError("in flight"))
+
+
+def test_the_base_of_a_result_is_not_a_tensor():
+    """Nobody takes the memory from under the array."""
+    made = testing.import_tensor(np.arange(3.0)).as_numpy()
+    with pytest.raises((AttributeError, BufferError, RuntimeError, TypeError, ValueError)):
+        np.from_dlpack(made.base)
+    with pytest.raises(ValueError):
+        testing.import_tensor(made.base)
+    assert made.tolist() == [0, 1, 2]
+
+
+REPLACED = """
+import sys
+sys.path[:0] = {path!r}
+import numpy as np
+module = np._core._multiarray_umath if hasattr(np, "_core") else np.core._multiarray_umath
+{replace}
+import dlpack_testing as testing
+array = np.arange(6.0).reshape(2, 3)
+held = testing.import_tensor(array)
+assert held.facts()[0] == [2, 3]
+assert held.as_numpy().tolist() == array.tolist()
+assert type(testing.results.numpy_matrix((2, 3))[0]) is type(array)
+"""
+
+REPLACEMENTS = {
+    "the table of universal functions": "module._ARRAY_API = module._UFUNC_API",
+    "a capsule with a name": "import datetime; module._ARRAY_API = datetime.datetime_CAPI",
+    "no capsule": "module._ARRAY_API = 12345",
+    "no attribute": "del module._ARRAY_API",
+    "another class of arrays": "np.ndarray = type('ndarray', (), dict(__module__='numpy'))",
+    "another class of dtypes": "np.dtype = lambda name: 1 / 0",
+    "no module": "sys.modules[module.__name__] = None",
+}
+
+
+@pytest.mark.parametrize("name", REPLACEMENTS)
+def test_a_replaced_c_api_is_not_called(name):
+    """Python code can replace the capsule before the first import."""
+    import sys
+
+    code = REPLACED.format(path=sys.path, replace=REPLACEMENTS[name])
+    run_in_a_new_process(code)
