@@ -72,8 +72,9 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
 fn summary(root: &Path) -> Outcome<String> {
     let rows = table::rows(&read(&root.join("docs/SAFETY.md"))?)?;
     let tests: usize = rows.iter().map(|row| row.tests.len()).sum();
+    let rules: usize = rows.iter().map(|row| row.ids.len()).sum();
     let mutants = kept::all(root)?.len();
-    Ok(format!("{} rules name {tests} tests; {mutants} mutants are kept", rows.len()))
+    Ok(format!("{rules} rules name {tests} tests; {mutants} mutants are kept"))
 }
 
 /// The problems, one sentence for each rule or mutant.
@@ -84,7 +85,7 @@ fn problems(root: &Path) -> Outcome<Vec<String>> {
     let mut problems = missing(&rows);
     for row in &rows {
         if let Err(problem) = check_row(root, row, &index, &mutants) {
-            problems.push(format!("{}: {problem}", row.id));
+            problems.push(format!("{}: {problem}", row.name()));
         }
     }
     for mutant in &mutants {
@@ -104,10 +105,10 @@ fn missing(rows: &[Row]) -> Vec<String> {
         .flat_map(|&(letter, last)| (1..=last).map(move |number| (format!("{letter}{number}"), 0)))
         .collect();
     let mut problems = Vec::new();
-    for row in rows {
-        match wanted.get_mut(&row.id) {
+    for id in rows.iter().flat_map(|row| &row.ids) {
+        match wanted.get_mut(id) {
             Some(count) => *count += 1,
-            None => problems.push(format!("{}: cargo xtask rules has no such rule", row.id)),
+            None => problems.push(format!("{id}: cargo xtask rules has no such rule")),
         }
     }
     for (id, count) in wanted {
@@ -146,7 +147,8 @@ fn check_row(root: &Path, row: &Row, index: &Index, mutants: &[Mutant]) -> Resul
         if !index.has(name) {
             return Err(format!("its check, `{name}`, is not defined under this path"));
         }
-        if !mutants.iter().any(|mutant| mutant.rules.contains(&row.id)) {
+        let has_mutant = |id| mutants.iter().any(|mutant| mutant.rules.contains(id));
+        if !row.ids.iter().all(has_mutant) {
             return Err("its check has no mutant in quality/mutants/edits".to_owned());
         }
     }
@@ -155,7 +157,7 @@ fn check_row(root: &Path, row: &Row, index: &Index, mutants: &[Mutant]) -> Resul
 
 fn check_mutant(root: &Path, mutant: &Mutant, rows: &[Row]) -> Result<(), String> {
     for rule in &mutant.rules {
-        let row = rows.iter().find(|row| row.id == *rule);
+        let row = rows.iter().find(|row| row.ids.contains(rule));
         let row = row.ok_or_else(|| format!("there is no rule {rule}"))?;
         if !row.tests.contains(&mutant.test) {
             return Err(format!("{rule} does not name the test {}", mutant.test));
