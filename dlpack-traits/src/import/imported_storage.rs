@@ -17,9 +17,11 @@ use crate::describe::{AsLayout, Describe, Description, Shaped, check_imported};
 use crate::dtype::DataType;
 use crate::element::{Element, Readable};
 use crate::error::Error;
-use crate::export::DLPackExport;
+use crate::export::{DLPackExport, export_owned};
 use crate::flags::Flags;
+use crate::managed::ManagedTensor;
 use crate::storage::{Access, DataRef, ForeignInfo, OwnLayout, SharedOwner, Storage, Strided};
+use crate::stream::StreamArg;
 use crate::strides::MAX_NDIM;
 use crate::version::Version;
 
@@ -410,6 +412,13 @@ impl<T: ImportedElement> DLPackExport for ImportedStorage<T> {
 
     fn storage(&self) -> Option<&dyn Storage> {
         Some(self)
+    }
+
+    /// Exports another owner of the same memory, which describes it once. The default would
+    /// describe it twice, as this tensor and as the memory of its storage (measured: X).
+    #[inline]
+    fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        export_owned(self.clone(), consumer)
     }
 }
 
