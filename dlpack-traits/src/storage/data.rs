@@ -158,7 +158,8 @@ impl<'a> DataRef<'a> {
         came: ForeignInfo,
     ) -> Self {
         let mut memory = Memory::new(ptr, byte_len, dtype, device, access);
-        let ordinary = device.is_host() && !device.is_read_by_host();
+        // Ordinary memory of the host: neither pinned nor managed.
+        let ordinary = device.device_type().0 == crate::ffi::kDLCPU.0;
         memory.foreign = Some(came);
         memory.sync = match came.synchronized {
             _ if ordinary => None,

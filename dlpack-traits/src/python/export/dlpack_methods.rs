@@ -45,7 +45,7 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
         let mut slow_path = SlowPath::Other;
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
             let (stream, mut refused) = (StreamArg::unspecified(), None);
-            let shared = (class.export_shared_object)(object, kind, stream, &mut refused);
+            let shared = (class.export_shared_object)(object, stream, &mut refused);
             if let Some(tensor) = shared {
                 match encapsulate(py, tensor, kind) {
                     Ok(capsule) => return capsule,

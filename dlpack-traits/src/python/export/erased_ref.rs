@@ -11,7 +11,6 @@ use crate::exchange::{TableError, store_error};
 use crate::managed::RawManaged;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::export_class::ExportClass;
-use crate::python::export::export_plan::Capsule;
 use crate::stream::StreamArg;
 
 /// The functions that depend on the class of an object. All other code is compiled once,
@@ -29,7 +28,6 @@ pub(in crate::python) struct ClassVTable {
 
 type ShareOr = fn(
     Borrowed<'_, 'static, PyAny>,
-    Capsule,
     StreamArg<'_>,
     &mut Option<TableError<PyErr>>,
 ) -> Option<RawManaged>;
@@ -119,13 +117,11 @@ pub(in crate::python) fn borrow<T: ExportClass>(
 /// Exports the tensor of an object with another reference to its storage. On failure
 /// returns `None` and stores the error in `refused`.
 ///
-/// The struct is always the versioned one, also for a consumer of the legacy struct. A
-/// read-only storage, which the legacy struct has no flag for, is rejected before the
-/// reference count is incremented.
+/// The struct is always the versioned one, also for a consumer of the legacy struct, which is
+/// made of it.
 #[inline(never)]
 pub(in crate::python) fn export_shared_object<T: ExportClass>(
     object: Borrowed<'_, 'static, PyAny>,
-    kind: Capsule,
     consumer: StreamArg<'_>,
     refused: &mut Option<TableError<PyErr>>,
 ) -> Option<RawManaged> {
@@ -137,12 +133,7 @@ pub(in crate::python) fn export_shared_object<T: ExportClass>(
         }
     };
     let mut error = None;
-    let shared = if kind == Capsule::Legacy && object.is_frozen() {
-        error = Some(Error::ReadOnlyLegacy);
-        None
-    } else {
-        object.export_shared_object(consumer, &mut error)
-    };
+    let shared = object.export_shared_object(consumer, &mut error);
     if let Some(error) = error {
         store_error(refused, TableError::Tensor(error));
     }

@@ -17,7 +17,6 @@ use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::convert::{self, attached, attached_object, panicked};
 use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow, export_shared_object};
 use crate::python::export::export_class::ExportClass;
-use crate::python::export::export_plan::Capsule;
 use crate::python::export::py_owner::{PyOwner, export_owned_object};
 use crate::python::interpreter::pending_exception::preserve_exception;
 use crate::stream::StreamArg;
@@ -92,7 +91,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
         let object = unsafe { attached_object(object.cast()) };
         let stream = StreamArg::work_stream();
-        let shared = export_shared_object::<T>(object, Capsule::Versioned, stream, refused);
+        let shared = export_shared_object::<T>(object, stream, refused);
         if shared.is_some() {
             return shared;
         }
