@@ -171,6 +171,20 @@ impl<'a, T: Readable> Elements<'a, T> {
         }
     }
 
+    /// The position of the first element in an order in which the elements are contiguous;
+    /// `None` if they are not.
+    #[inline]
+    fn first_of_one_run(&self, order: Visit) -> Option<isize> {
+        if self.typed.is_contiguous::<T>() {
+            return Some(0);
+        }
+        let (low, high) = self.bytes;
+        match order {
+            Visit::RowMajor => None,
+            Visit::Memory => self.typed.is_dense::<T>(high.abs_diff(low)).then_some(low),
+        }
+    }
+
     /// Calls a function with each piece of the tensor, copied to private memory.
     ///
     /// # Errors
@@ -204,7 +218,7 @@ impl<'a, T: Readable> Elements<'a, T> {
         let source = self.source();
         let bytes = unit.saturating_mul(size_of::<T>());
         let mut buffer = BlockBuffer::<T, BLOCK>::new();
-        if self.typed.is_contiguous::<T>() {
+        if let Some(first) = self.first_of_one_run(order) {
             let mut heap = Vec::new();
             let buffer = block::at_least(unit, buffer.as_mut_slice(), &mut heap)?;
             // Half a block is read while the next one is prefetched.
@@ -213,7 +227,7 @@ impl<'a, T: Readable> Elements<'a, T> {
             let room = if is_large && half >= unit { half } else { buffer.len() };
             let rest = room.checked_rem(unit).unwrap_or(0);
             let (most, mut left) = (room.wrapping_sub(rest), self.len());
-            let mut position = 0_isize;
+            let mut position = first;
             while left > 0 {
                 let len = left.min(most);
                 let bytes = len.wrapping_mul(size_of::<T>());

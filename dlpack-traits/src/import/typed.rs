@@ -173,6 +173,15 @@ impl<'a> Typed<'a> {
         is_row_major(self.shape, self.strides, parts)
     }
 
+    /// Whether the elements, which span so many bytes, fill the span in any order: those of a
+    /// transposed or reversed matrix do.
+    #[inline]
+    pub(super) fn is_dense<T: Element>(&self, span: usize) -> bool {
+        self.step.unsigned_abs() == size_of::<T>()
+            && self.len.checked_mul(size_of::<T>()) == Some(span)
+            && !strides::may_overlap(self.shape, self.strides)
+    }
+
     /// Returns the address and the number of the elements, if they are a slice of `T`s.
     #[inline]
     pub(crate) fn as_raw_slice<T: Element>(&self) -> Result<(*mut T, usize), Error> {

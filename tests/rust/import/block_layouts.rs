@@ -351,6 +351,28 @@ fn large_tensors_are_cut_into_blocks() {
     }
 }
 
+#[derive(Clone, Copy, Element)]
+#[dlpack(crate = tensors, any_bits)]
+#[repr(transparent)]
+struct Pixel([u8; 3]);
+
+/// Layouts whose elements take as many bytes as they span, and do not fill them.
+#[test]
+fn repeated_elements_do_not_fill_their_span() {
+    let mut random = Random::new(31);
+    for (shape, strides) in [([2, 3], [5, 0]), ([3, 2], [0, 5]), ([2, 3], [-5, 0])] {
+        read::<i32>(&Case::of(&mut random, DataType::I32, 4, &shape, &strides));
+    }
+    // Pixels of three bytes, which overlap in part.
+    for strides in [[1, 8, 1], [8, 1, 1]] {
+        let case = Case::of(&mut random, DataType::U8, 1, &[2, 2, 3], &strides);
+        let tensor = case.forged.imported();
+        let (pixels, mut seen) = (tensor.elements::<Pixel>().unwrap(), Vec::new());
+        pixels.for_each_block_unordered(|block| seen.extend_from_slice(block));
+        assert_eq!(sorted(&seen), sorted(&pixels.to_vec().unwrap()), "{strides:?}");
+    }
+}
+
 /// Parts are read and written by several threads, of memory in every state.
 #[test]
 fn threads_read_and_write_parts() {
