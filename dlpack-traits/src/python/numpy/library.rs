@@ -57,6 +57,11 @@ impl NumPy {
         Ok(class.is(&numpy.array))
     }
 
+    /// Whether a function is `numpy.from_dlpack`.
+    pub(in crate::python) fn has_importer(function: &Bound<'_, PyAny>) -> bool {
+        Self::loaded(function.py()).is_some_and(|numpy| function.is(&numpy.from_dlpack))
+    }
+
     /// `numpy.from_dlpack`.
     pub(in crate::python) fn importer<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
         self.from_dlpack.bind(py)

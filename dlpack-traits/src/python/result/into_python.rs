@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::library::{LibraryOf, object_of_export, object_on_device};
+use super::library::{LibraryOf, object_like, object_on_device};
 use crate::export::DLPackExport;
 use crate::python::numpy::array_of;
 
@@ -81,7 +81,7 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
                 return object_on_device(like.object(py), self, stream);
             }
         }
-        object_of_export(like.object(py), self.into_dlpack()?)
+        object_like(like.object(py), self.into_dlpack()?)
     }
 }
 

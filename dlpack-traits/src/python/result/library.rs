@@ -11,7 +11,7 @@ use crate::backend::Backend;
 use crate::device::Device;
 use crate::exchange::foreign_table::{ForeignTable, WrapFunction};
 use crate::export::DLPackExport;
-use crate::import::{ImportedStorage, ImportedTensor};
+use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::argument::{PyDeviceTensor, PyTensor, PyTensorMut};
 use crate::python::convert::discard;
@@ -80,28 +80,17 @@ impl<T> sealed::HasObject for Bound<'_, T> {
     }
 }
 
-/// Converts a tensor of this crate to an object of the library of `like`.
-pub(super) fn object_of_export<'py>(
-    like: &Bound<'py, PyAny>,
-    tensor: ManagedTensor,
-) -> PyResult<Bound<'py, PyAny>> {
-    if NumPy::is_array_class(&like.get_type())? {
-        return array_of(like.py(), tensor);
-    }
-    object_like(like, tensor.import()?)
-}
-
 /// Converts a tensor to an object of the library of `like`.
 pub(super) fn object_like<'py>(
     like: &Bound<'py, PyAny>,
-    tensor: ImportedTensor,
+    tensor: ManagedTensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
     let class = like.cast::<PyType>().map_or_else(|_| like.get_type(), Clone::clone);
-    let tensor: ImportedStorage = ImportedStorage::new(tensor)?;
-    let found = match peer_of(&class)? {
-        None if NumPy::is_array_class(&class)? => return array_by_protocol(py, tensor),
+    let from_dlpack = match peer_of(&class)? {
+        None if NumPy::is_array_class(&class)? => None,
         Some(ForeignTable { wrap: Some(wrap), .. }) => {
+            let tensor: ImportedStorage = ImportedStorage::new(tensor.import()?)?;
             return match wrapped(py, wrap, &tensor) {
                 Err(error) if is_refusal(py, &error) && !is_of_library(&class)? => {
                     by_numpy_after(py, error, tensor)
@@ -109,11 +98,11 @@ pub(super) fn object_like<'py>(
                 object => object,
             };
         }
-        _ => from_dlpack_like(like, &class)?,
+        _ => from_dlpack_like(like, &class)?.filter(|found| !NumPy::has_importer(found)),
     };
-    match found {
-        Some(from_dlpack) => offer_to(&from_dlpack, tensor),
-        None => array_by_protocol(py, tensor),
+    match from_dlpack {
+        Some(from_dlpack) => offer_to(&from_dlpack, ImportedStorage::new(tensor.import()?)?),
+        None => array_of(py, tensor),
     }
 }
 

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 
 use pyo3::prelude::*;
 
-use super::library::{LibraryOf, object_of_export};
+use super::library::{LibraryOf, object_like};
 use crate::copy::Copied;
 use crate::dims::{AsDims, Dims};
 use crate::element::AnyBits;
@@ -89,7 +89,7 @@ impl<'py, T> IntoPyObject<'py> for PyOutput<'py, T> {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        object_of_export(self.like.bind(py), copied_managed(self.result)?)
+        object_like(self.like.bind(py), copied_managed(self.result)?)
     }
 }
 
