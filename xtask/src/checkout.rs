@@ -54,6 +54,11 @@ impl Checkout {
         self.target().join("objects/venv")
     }
 
+    /// The link to the environment with NumPy 1.
+    pub(crate) fn numpy1_venv(&self) -> PathBuf {
+        self.target().join("numpy1/venv")
+    }
+
     /// The link to the environment that builds wheels.
     pub(crate) fn maturin_venv(&self) -> PathBuf {
         self.target().join("wheels/venv")

