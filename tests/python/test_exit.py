@@ -182,6 +182,22 @@ def test_releases_after_python_has_ended(cls, max_version):
     )
 
 
+@CLASSES
+def test_releases_after_python_removed_the_function_at_exit(cls):
+    """Python code can remove the function that keeps deleters from attaching."""
+    run(
+        """
+        import atexit
+
+        testing.take(exported()).delete_at_process_exit()
+        atexit._clear()
+        """,
+        cls,
+        (1, 0),
+        output=f"python 0, deleted 1, live {int(cls in ('Single', 'Growing'))}\n",
+    )
+
+
 def test_owners_that_would_run_python_code():
     """A drop that looks for Python, when there is less and less of it."""
     run(
