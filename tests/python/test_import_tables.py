@@ -8,6 +8,8 @@ import pytest
 from conftest import check_leaks, nothing_left, require, run_in_a_new_process
 from dlpack_testing import Writable
 
+# The text of a `c10::Error` of PyTorch.
+FRAMES = "long\nException raised from f at f.cpp:1 (most recent call first):\nframe #0: f"
 NEW, OLD = "__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"
 
 
@@ -324,19 +326,58 @@ def outcome(**script):
 
 
 def test_outcomes():
-    """Status, result and exception in every combination: only BufferError, or a failure
-    without an exception, falls back to `__dlpack__`; a tensor that was made is released.
-    Rule X5."""
+    """Status, result and exception in every combination: only BufferError, an error that
+    lists C++ frames, or a failure without an exception falls back to `__dlpack__`; a tensor
+    that was made is released. Rule X5."""
     assert outcome() is True
     assert outcome(nothing=True) is False
     assert outcome(raises="ValueError") is ValueError
     assert outcome(raises="ValueError", nothing=True) is ValueError
     assert outcome(raises="BufferError") is False
     assert outcome(raises="TypeError") is TypeError
+    assert outcome(raises="RuntimeError") is RuntimeError
+    assert outcome(raises=f"RuntimeError: {FRAMES}") is False
+    assert outcome(raises=f"NotImplementedError: {FRAMES}") is NotImplementedError
+    assert outcome(raises=f"MemoryError: {FRAMES}") is MemoryError
     for status in (-1, 1):
         assert outcome(status=status, nothing=True) is False
         assert outcome(status=status, nothing=True, raises="ValueError") is ValueError
         assert outcome(status=status, nothing=True, raises="BufferError") is False
+
+
+def raised(script, by_dlpack=None):
+    """The exception of an import whose table and `__dlpack__` both fail."""
+    testing.script(**script)
+    one = producer(testing.scripted_table(), protocol=False)
+    if by_dlpack is not None:
+
+        def dlpack(self, **keywords):
+            raise by_dlpack
+
+        type(one).__dlpack__ = dlpack
+    with pytest.raises(BaseException) as caught:
+        testing.import_tensor(one)
+    return caught.value
+
+
+def test_an_error_with_cpp_frames_is_replaced():
+    """PyTorch's table lists the C++ frames of an error that its `__dlpack__` raises in one
+    line. The shorter exception is raised, without the longer one as its cause."""
+    frames = {"raises": f"RuntimeError: {FRAMES}", "status": -1, "nothing": True}
+    for short in (BufferError("short"), RuntimeError("short"), KeyboardInterrupt()):
+        error = raised(frames, short)
+        assert error is short and error.__cause__ is None
+    # Without `__dlpack__` there is no shorter one.
+    error = raised(frames)
+    assert type(error) is RuntimeError and str(error) == FRAMES
+
+
+@pytest.mark.parametrize("raises", ["KeyboardInterrupt", "MemoryError", "RuntimeError"])
+def test_other_errors_of_a_table_are_raised(raises):
+    """`__dlpack__` is not called after them."""
+    script = {"raises": raises, "status": -1, "nothing": True}
+    error = raised(script, AssertionError("`__dlpack__` was called"))
+    assert type(error).__name__ == raises and str(error) == f"{raises} of the table"
 
 
 def test_a_failure_keeps_what_it_made():

@@ -4,6 +4,7 @@ import dlpack_testing as testing
 import pytest
 from conftest import check_leaks, counters, require, run_in_a_new_process
 from dlpack_example import from_dlpack
+from dlpack_testing import arguments
 
 torch = require("torch")
 
@@ -23,6 +24,44 @@ def test_writes_are_seen():
     ours = from_dlpack(tensor)
     tensor[1] = 5
     assert ours.tolist() == [0.0, 5.0, 0.0]
+
+
+SPARSE = "Can't export tensors with layout other than torch.strided"
+NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+
+
+@pytest.mark.parametrize("read", [testing.import_tensor, arguments.floats])
+@pytest.mark.parametrize(
+    "make, exception, message",
+    [
+        (lambda: torch.zeros(3).to_sparse(), BufferError, SPARSE),
+        (lambda: torch.zeros(3, device="meta"), BufferError, "Cannot pack tensors on meta"),
+        (None, RuntimeError, NO_STORAGE),
+    ],
+    ids=["sparse", "meta", "vmap"],
+)
+def test_a_tensor_that_it_cannot_export_raises_one_line(make, exception, message, read):
+    """Its table lists the frames of C++ code. The exception of its `__dlpack__` is raised."""
+
+    def check(tensor):
+        with pytest.raises(exception) as caught:
+            read(tensor)
+        assert type(caught.value) is exception and str(caught.value) == message
+        assert caught.value.__cause__ is None and caught.value.__context__ is None
+        return torch.zeros(())
+
+    if make is None:
+        torch.vmap(check)(torch.zeros(2, 3))
+    else:
+        check(make())
+
+
+@pytest.mark.parametrize("tensor", [torch.zeros(3).to_sparse(), torch.zeros(3, device="meta")])
+def test_a_view_of_a_tensor_without_memory_raises_one_line(tensor):
+    """As for an import."""
+    with pytest.raises((BufferError, ValueError)) as caught:
+        testing.viewed_facts(tensor)
+    assert "\n" not in str(caught.value)
 
 
 def test_export_into_its_class():

@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -56,7 +56,7 @@ pub(in crate::python) fn import_on<B: Backend>(
                 }
             }
             Ok(_) => {}
-            Err(error) if error.is_instance_of::<PyBufferError>(object.py()) => {
+            Err(error) if calls::is_refusal(object.py(), &error) => {
                 discard(object.py(), error);
             }
             Err(error) => return Err(error),

@@ -2,13 +2,13 @@
 
 use alloc::format;
 
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::device::Device;
 use crate::import::ImportedTensor;
-use crate::python::convert::ok_or_discard;
+use crate::python::convert::{discard, ok_or_discard};
 use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::explained;
@@ -126,7 +126,7 @@ fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<
 }
 
 /// Calls `__dlpack__` of an object whose table did not return a usable tensor. Passes on
-/// an exception that the table raised, unless it is a `BufferError`.
+/// an exception that the table raised, unless it is a refusal ([`calls::is_refusal`]).
 #[cold]
 fn without_table(
     object: &Bound<'_, PyAny>,
@@ -136,7 +136,7 @@ fn without_table(
     let py = object.py();
     // The tensor of the table is released only after `__dlpack__` has returned.
     let (unusable, refused) = match by_table {
-        Err(error) if !error.is_instance_of::<PyBufferError>(py) => return Err(error),
+        Err(error) if !calls::is_refusal(py, &error) => return Err(error),
         Err(error) => (None, Some(error)),
         Ok(tensor) => (Some(tensor), None),
     };
@@ -147,12 +147,19 @@ fn without_table(
             check_device(object, tensor, options)
         }
         // A type with a table need not have `__dlpack__`.
-        Err(error) => {
-            if refused.is_some() {
-                error.set_cause(py, refused);
+        Err(error) => match refused {
+            Some(refused) if calls::lists_frames(py, &refused) => {
+                let has_none = error.is_instance_of::<PyAttributeError>(py);
+                let (raised, other) = if has_none { (refused, error) } else { (error, refused) };
+                discard(py, other);
+                Err(raised)
             }
-            Err(error)
-        }
+            Some(refused) => {
+                error.set_cause(py, Some(refused));
+                Err(error)
+            }
+            None => Err(error),
+        },
     }
 }
 

@@ -6,7 +6,6 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 
 use crate::device::Device;
@@ -70,8 +69,8 @@ pub fn with_tensor<R>(
 ///
 /// It calls the function of the exchange table for temporary access, which transfers no
 /// ownership. It falls back to [`with_tensor`] if the type has no
-/// table, if the table does not have this function or the function raises `BufferError`,
-/// and for complex tensors.
+/// table, if the table does not have this function or the function rejects the object, and
+/// for complex tensors.
 ///
 /// The standard says that such a tensor is valid "until control is returned". After that,
 /// Python code may replace or free the memory of the object while the object stays alive.
@@ -123,7 +122,7 @@ pub unsafe fn with_view<R>(
                 let stream = current_stream(py, stream, tensor.device())?;
                 return run(BorrowedTensor::new(&tensor), stream);
             }
-            Err(error) if error.is_instance_of::<PyBufferError>(py) => {
+            Err(error) if calls::is_refusal(py, &error) => {
                 discard(py, error);
             }
             Err(error) => return Err(error),

@@ -2,10 +2,11 @@
 //! exceptions.
 
 use alloc::format;
+use alloc::string::ToString;
 use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::device::Device;
@@ -80,6 +81,21 @@ pub(in crate::python) fn view(function: OfObject<'_, '_, ViewFunction>) -> PyRes
         Outcome::RaisedWithResult => Err(PyErr::fetch(py)),
         failure => Err(failed(py, failure, "dltensor_from_py_object_no_sync")),
     }
+}
+
+/// Whether `__dlpack__` is called after this error of a table: a `BufferError`, and an error
+/// that [`lists_frames`].
+#[cold]
+pub(in crate::python) fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyBufferError>(py) || lists_frames(py, error)
+}
+
+/// Whether the text of an error lists the C++ frames that raised it. PyTorch's table converts
+/// every C++ exception to such a `RuntimeError`; its `__dlpack__` raises one line.
+#[cold]
+pub(in crate::python) fn lists_frames(py: Python<'_>, error: &PyErr) -> bool {
+    error.get_type(py).is(py.get_type::<PyRuntimeError>())
+        && error.value(py).to_string().contains("\nException raised from ")
 }
 
 /// Returns the stream on which the library currently launches work for a device.

@@ -151,12 +151,13 @@ fn scripted(
     Ok(Box::into_raw(Box::new(table)))
 }
 
-/// Raises the exception of a builtin name.
-fn raise(name: &str) {
+/// Raises the exception of a builtin name, which a colon and a message may follow.
+fn raise(exception: &str) {
+    let message = format!("{exception} of the table");
+    let (name, message) = exception.split_once(": ").unwrap_or((exception, &message));
     // SAFETY: the functions of a table are called attached.
     let builtins = unsafe { py_ffi::PyEval_GetBuiltins() };
-    let message = CString::new(format!("{name} of the table"));
-    let (Ok(name), Ok(message)) = (CString::new(name), message) else { return };
+    let (Ok(name), Ok(message)) = (CString::new(name), CString::new(message)) else { return };
     // SAFETY: as above; the dictionary is alive, and keeps its values alive.
     let kind = unsafe { py_ffi::PyDict_GetItemString(builtins, name.as_ptr()) };
     // SAFETY: as above.
