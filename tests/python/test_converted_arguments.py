@@ -63,11 +63,23 @@ def test_integers_keep_their_values():
             arguments.convert_bytes(given)
 
 
+class Exports:
+    """A class with the methods of the DLPack protocol only."""
+
+    def __dlpack__(self, **keywords):
+        return np.ones(2).__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
 @pytest.mark.parametrize(
     "function, given, message",
     [
         ("convert_bytes", [1.5], "expected uint8, got float64, .*values could be lost"),
         ("convert_bytes", np.ones(2), r"\.astype\('uint8'\)"),
+        ("convert_bytes", [1.5], r"`numpy\.asarray\(x\)\.astype\('uint8'\)`"),
+        ("convert_bytes", Exports(), r"`numpy\.from_dlpack\(x\)\.astype\('uint8'\)`"),
         ("convert_floats", [1j], "expected float32, got complex128"),
         ("convert_floats", "text", "expected float32, got <U4"),
         ("convert_floats", ["1"], "expected float32, got <U1"),

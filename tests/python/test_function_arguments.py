@@ -1,6 +1,7 @@
 """Functions with typed array arguments: values, exceptions, and who releases what."""
 
 import gc
+import re
 import sys
 import threading
 
@@ -283,6 +284,116 @@ def test_no_copy_is_suggested_for_an_array_that_is_changed(wrong):
     assert "numpy." not in text(raised)
     with pytest.raises(TypeError, match="float64.*keep the converted copy"):
         arguments.writable(np.zeros(3))
+
+
+class Exports:
+    """A class of a user, with the methods of the DLPack protocol only."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+def advised(function, wrong):
+    """The expression that the message advises, evaluated."""
+    with pytest.raises((TypeError, ValueError)) as raised:
+        function(wrong)
+    advice = re.findall(r"`([^`]*)`", str(raised.value))[-1]
+    advice = "x" + advice if advice.startswith(".") else advice
+    names = {name: sys.modules[name] for name in ("numpy", "torch") if name in sys.modules}
+    return eval(advice, {"x": wrong, **names}), advice
+
+
+def of_pytorch(array):
+    return require("torch").from_dlpack(array)
+
+
+def of_jax(array):
+    return require("jax").numpy.asarray(array)
+
+
+DTYPE, SHARED, READ_ONLY = "another dtype", "shared elements", "read-only"
+WRONG = {
+    DTYPE: lambda: np.zeros((2, 3), "f8"),
+    SHARED: lambda: np.lib.stride_tricks.as_strided(floats(3), (2, 3), (0, 4)),
+    READ_ONLY: lambda: read_only(floats(2, 3)),
+}
+
+
+@pytest.mark.parametrize(
+    "make, wrong, advice",
+    [
+        (lambda x: x, DTYPE, "x.astype('float32')"),
+        (lambda x: x, SHARED, "x.copy()"),
+        (lambda x: x, READ_ONLY, "x.copy()"),
+        (lambda x: x.view(Subclass), DTYPE, "x.astype('float32')"),
+        (lambda x: x.view(Subclass), READ_ONLY, "x.copy()"),
+        (Exports, DTYPE, "numpy.from_dlpack(x).astype('float32')"),
+        (Exports, SHARED, "numpy.from_dlpack(x).copy()"),
+        (Exports, READ_ONLY, "numpy.from_dlpack(x).copy()"),
+        (of_pytorch, DTYPE, "x.to(torch.float32)"),
+        (of_pytorch, SHARED, "x.clone()"),
+        (of_jax, DTYPE, "numpy.asarray(x).astype('float32')"),
+    ],
+)
+def test_advice_is_for_the_class_of_the_argument(make, wrong, advice):
+    """Each advised expression makes an argument that the function accepts."""
+    wrong = make(WRONG[wrong]())
+    changed, found = advised(arguments.writable, wrong)
+    assert found == advice
+    assert arguments.writable(changed) is changed
+
+
+def test_a_copy_on_the_host_is_advised():
+    """By the keyword of the standard for the device of the result."""
+
+    class Copies(Exports):
+        def __dlpack__(self, *, dl_device=None, **keywords):
+            tensor = floats(3) if dl_device == (1, 0) else self.array
+            return tensor.__dlpack__(**{**keywords, "copy": None})
+
+    wrong = Copies(testing.OnDevice(2, 0))
+    copied, advice = advised(arguments.facts, wrong)
+    assert advice == "numpy.from_dlpack(x, device='cpu')"
+    assert arguments.facts(copied)[1] == "cpu"
+
+
+def test_no_conversion_is_advised_for_a_capsule():
+    """It can be imported only once."""
+    with pytest.raises(TypeError, match="expected float32, got float64") as raised:
+        arguments.floats(np.zeros(3).__dlpack__(max_version=(1, 0)))
+    assert "convert with" not in text(raised)
+
+
+def test_an_interrupt_is_raised_instead_of_advice():
+    class Meta(type):
+        @property
+        def __module__(cls):
+            raise KeyboardInterrupt
+
+    class Interrupts(Exports, metaclass=Meta):
+        pass
+
+    with pytest.raises(KeyboardInterrupt):
+        arguments.floats(Interrupts(np.zeros(3)))
+
+
+def test_pytorchs_read_only_tensors_are_copied_by_numpy():
+    """Their methods raise."""
+    wrapper = require("torch").utils.dlpack.ReadOnlyTensorWrapper
+    wrong = wrapper(require("torch").zeros(3))
+    changed, advice = advised(arguments.writable, wrong)
+    assert advice == "numpy.from_dlpack(x).copy()" and arguments.writable(changed) is changed
 
 
 def test_tensors_of_pytorch():

@@ -40,7 +40,7 @@ pub use from_dims::FromDims;
 pub use from_tensor::{FromElements, ImportStorage};
 pub use import_error::{ImportError, MetadataField, Mismatch, MismatchKind};
 #[cfg(feature = "pyo3")]
-pub(crate) use import_error::{cast, is_of_numpy};
+pub(crate) use import_error::{cast, is_of_numpy, is_of_torch};
 pub use import_trait::{Copies, DLPackImport};
 pub use imported::ImportedTensor;
 pub use imported_slice::ImportedSlice;

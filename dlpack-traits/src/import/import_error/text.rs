@@ -197,6 +197,12 @@ pub(crate) fn is_of_numpy(dtype: DataType) -> bool {
     NUMPY.contains(&dtype)
 }
 
+/// Whether PyTorch has this type, under the same name.
+#[cfg(feature = "pyo3")]
+pub(crate) fn is_of_torch(dtype: DataType) -> bool {
+    NUMPY.contains(&dtype) || TORCH.contains(&dtype)
+}
+
 /// The types that have the same name in NumPy (`astype`) and in PyTorch.
 const NUMPY: [DataType; 14] = [
     DataType::I8,

@@ -9,12 +9,13 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use super::advice::Library;
 use super::fixed_rank::ANY_RANK;
 use crate::describe::check_imported;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
-use crate::import::{ImportError, ImportedElement, ImportedTensor, cast, is_of_numpy};
+use crate::import::{ImportError, ImportedElement, ImportedTensor, is_of_numpy};
 use crate::python::convert::{discard, ok_or_discard};
 use crate::python::import::from_dlpack::from_dlpack;
 use crate::python::table::lookup::requires_grad;
@@ -103,15 +104,19 @@ pub(super) fn has_no_protocol(object: &Bound<'_, PyAny>, error: &PyErr) -> bool 
 /// `TypeError` for another dtype, `ValueError` for memory that the processor cannot read
 /// and for another number of dimensions.
 #[inline]
-pub(super) fn check<T: ImportedElement>(tensor: &ImportedTensor, rank: usize) -> PyResult<()> {
+pub(super) fn check<T: ImportedElement>(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+    rank: usize,
+) -> PyResult<()> {
     match T::check(tensor) {
         // Elements are accessed byte by byte, at any alignment.
         Ok(()) | Err(Error::Misaligned { .. }) => {}
-        Err(error) => return Err(rejected(tensor, error)),
+        Err(error) => return Err(rejected(object, tensor, error)),
     }
     let device = tensor.device();
     if !device.is_host() {
-        return Err(rejected(tensor, Error::NotOnHost { device }));
+        return Err(rejected(object, tensor, Error::NotOnHost { device }));
     }
     check_rank::<T>(tensor, rank)
 }
@@ -130,21 +135,38 @@ pub(super) fn check_mut<T: ImportedElement>(
     rank: usize,
 ) -> PyResult<()> {
     match T::DTYPE {
-        Some(asked) if asked != tensor.dtype() => return Err(of_dtype_to_change(asked, tensor)),
-        _ => check::<T>(tensor, rank)?,
+        Some(asked) if asked != tensor.dtype() => {
+            return Err(of_dtype_to_change(object, asked, tensor));
+        }
+        _ => check::<T>(object, tensor, rank)?,
     }
-    check_writable(tensor)?;
+    check_writable(object, tensor)?;
     check_no_grad(object, tensor)
 }
 
 #[cold]
-fn of_dtype_to_change(asked: DataType, tensor: &ImportedTensor) -> PyErr {
-    PyTypeError::new_err(format!(
-        "expected {asked}, got {}{}; the function changes the tensor in place, so keep the \
-         converted copy",
-        tensor.dtype(),
-        cast(&[asked])
-    ))
+fn of_dtype_to_change(
+    object: &Bound<'_, PyAny>,
+    asked: DataType,
+    tensor: &ImportedTensor,
+) -> PyErr {
+    with_advice(object, |library| {
+        PyTypeError::new_err(format!(
+            "expected {asked}, got {}{}; the function changes the tensor in place, so keep the \
+             converted copy",
+            tensor.dtype(),
+            library.cast(tensor, asked)
+        ))
+    })
+}
+
+/// Makes an exception with advice for the library of the object.
+#[cold]
+fn with_advice(object: &Bound<'_, PyAny>, error: impl FnOnce(Library) -> PyErr) -> PyErr {
+    match Library::of(object) {
+        Ok(library) => error(library),
+        Err(interrupt) => interrupt,
+    }
 }
 
 /// Checks dtype, alignment and number of dimensions of an argument in memory of a device.
@@ -153,17 +175,18 @@ fn of_dtype_to_change(asked: DataType, tensor: &ImportedTensor) -> PyErr {
 ///
 /// `TypeError` for another dtype, `ValueError` otherwise.
 pub(super) fn check_on_device<T: ImportedElement>(
+    object: &Bound<'_, PyAny>,
     tensor: &ImportedTensor,
     rank: usize,
 ) -> PyResult<()> {
     if let Some(asked) = T::DTYPE {
         let found = tensor.dtype();
         if asked != found {
-            return Err(rejected(tensor, Error::ElementMismatch { asked, found }));
+            return Err(rejected(object, tensor, Error::ElementMismatch { asked, found }));
         }
         let outer = outer_shape::<T>(tensor).len();
         if tensor.shape().get(outer..) != Some(T::AXES) || !is_contiguous(tensor, outer) {
-            return Err(rejected(tensor, Error::AxesMismatch { axes: T::AXES }));
+            return Err(rejected(object, tensor, Error::AxesMismatch { axes: T::AXES }));
         }
         // Kernels load whole elements.
         check_imported(tensor.data_ptr(), asked, tensor.device()).map_err(ImportError::Tensor)?;
@@ -198,15 +221,12 @@ fn check_rank<T: ImportedElement>(tensor: &ImportedTensor, rank: usize) -> PyRes
 ///
 /// `ValueError` for read-only memory, and for elements that share memory.
 #[inline]
-pub(super) fn check_writable(tensor: &ImportedTensor) -> PyResult<()> {
+pub(super) fn check_writable(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyResult<()> {
     if tensor.is_read_only() {
-        return Err(read_only(tensor));
+        return Err(read_only(object, tensor));
     }
     if strides::may_overlap(tensor.shape(), tensor.strides()) {
-        return Err(PyValueError::new_err(
-            "expected elements that do not share memory, got a broadcast or overlapping tensor; \
-             pass a copy, `x.copy()` (NumPy) or `x.clone()` (PyTorch)",
-        ));
+        return Err(overlapping(object, tensor));
     }
     Ok(())
 }
@@ -239,15 +259,16 @@ pub(super) fn outer_shape<T: ImportedElement>(tensor: &ImportedTensor) -> &[i64]
 
 /// Makes the exception for an argument that does not meet its type.
 #[cold]
-fn rejected(tensor: &ImportedTensor, error: Error) -> PyErr {
+fn rejected(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, error: Error) -> PyErr {
     match error {
-        Error::ElementMismatch { asked, found } => {
-            PyTypeError::new_err(format!("expected {asked}, got {found}{}", cast(&[asked])))
-        }
-        Error::NotOnHost { device } => PyValueError::new_err(format!(
-            "expected host memory, got memory on {device}; pass a copy on the host, `x.cpu()` \
-             (PyTorch) or `x.get()` (CuPy)"
-        )),
+        Error::ElementMismatch { asked, found } => with_advice(object, |library| {
+            let advice = library.cast(tensor, asked);
+            PyTypeError::new_err(format!("expected {asked}, got {found}{advice}"))
+        }),
+        Error::NotOnHost { device } => with_advice(object, |library| {
+            let advice = library.on_host();
+            PyValueError::new_err(format!("expected host memory, got memory on {device}; {advice}"))
+        }),
         Error::AxesMismatch { axes } => PyValueError::new_err(format!(
             "expected a shape that ends in {}, contiguous there, got shape {}",
             Shape(axes),
@@ -268,12 +289,30 @@ fn of_rank(tensor: &ImportedTensor, expected: usize) -> PyErr {
 }
 
 #[cold]
-fn read_only(tensor: &ImportedTensor) -> PyErr {
-    PyValueError::new_err(if tensor.version().is_some() {
-        "expected a writable tensor, got a read-only one; pass a copy, `x.copy()` (NumPy)"
-    } else {
-        "expected a writable tensor, got a legacy DLPack capsule, which does not state whether its \
-         memory may be written; NumPy 2.1 and later and PyTorch export the current struct"
+fn overlapping(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
+    with_advice(object, |library| {
+        PyValueError::new_err(format!(
+            "expected elements that do not share memory, got a broadcast or overlapping tensor; \
+             {}",
+            library.copied(tensor)
+        ))
+    })
+}
+
+#[cold]
+fn read_only(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
+    if tensor.version().is_none() {
+        return PyValueError::new_err(
+            "expected a writable tensor, got a legacy DLPack capsule, which does not state \
+             whether its memory may be written; NumPy 2.1 and later and PyTorch export the \
+             current struct",
+        );
+    }
+    with_advice(object, |library| {
+        PyValueError::new_err(format!(
+            "expected a writable tensor, got a read-only one; {}",
+            library.copied(tensor)
+        ))
     })
 }
 

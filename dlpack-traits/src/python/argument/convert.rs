@@ -9,9 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use pyo3::{Borrowed, intern};
 
+use super::advice::Library;
 use super::{PyTensor, checks};
 use crate::dtype::DataType;
-use crate::import::{ImportedElement, ImportedTensor, cast, is_of_numpy};
+use crate::import::{ImportedElement, ImportedTensor, is_of_numpy};
 use crate::python::convert::discard;
 use crate::python::import::from_dlpack::from_dlpack;
 
@@ -94,7 +95,7 @@ impl<T: ImportedElement, const N: usize> sealed::FromObject for PyTensor<'_, T, 
             }
             Err(error) => return Err(error),
         };
-        checks::check::<T>(&tensor, N)?;
+        checks::check::<T>(object, &tensor, N)?;
         Ok(Self::new(tensor, source.unbind()))
     }
 }
@@ -164,10 +165,14 @@ fn converted<'py>(
     let found = array.getattr(intern!(py, "dtype"))?;
     let from: char = found.getattr(intern!(py, "kind"))?.extract()?;
     let Some(dtype) = dtype else {
-        return if "OSUMm".contains(from) { Err(not_cast(None, &found)) } else { Ok(array) };
+        return if "OSUMm".contains(from) {
+            Err(not_cast(object, None, &found))
+        } else {
+            Ok(array)
+        };
     };
     if !is_of_numpy(dtype) {
-        return Err(not_cast(Some(dtype), &found));
+        return Err(not_cast(object, Some(dtype), &found));
     }
     let to = numpy.call_method1(intern!(py, "dtype"), (dtype.to_string(),))?;
     let kind: char = to.getattr(intern!(py, "kind"))?.extract()?;
@@ -179,7 +184,7 @@ fn converted<'py>(
             || is_empty
             || numpy.call_method1(intern!(py, "can_cast"), rule)?.is_truthy()?);
     if !is_allowed {
-        return Err(not_cast(Some(dtype), &found));
+        return Err(not_cast(object, Some(dtype), &found));
     }
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "copy"), false)?;
@@ -225,10 +230,14 @@ fn expected(dtype: Option<DataType>) -> String {
 }
 
 /// The error for elements that the rule does not convert.
-fn not_cast(dtype: Option<DataType>, found: &Bound<'_, PyAny>) -> PyErr {
+fn not_cast(object: &Bound<'_, PyAny>, dtype: Option<DataType>, found: &Bound<'_, PyAny>) -> PyErr {
+    let advice = match (dtype, Library::of(object)) {
+        (_, Err(interrupt)) => return interrupt,
+        (Some(dtype), Ok(library)) => library.cast_by_numpy(dtype),
+        (None, Ok(_)) => String::new(),
+    };
     PyTypeError::new_err(format!(
-        "{}, got {found}, which is not converted because values could be lost{}",
+        "{}, got {found}, which is not converted because values could be lost{advice}",
         expected(dtype),
-        cast(dtype.as_slice())
     ))
 }

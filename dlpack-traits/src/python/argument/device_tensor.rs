@@ -74,7 +74,7 @@ impl<'py, B: Backend, T: ImportedElement, const N: usize> FromPyObject<'_, 'py>
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let tensor =
             import_on(&object).map_err(|error| checks::not_a_tensor(&object, T::DTYPE, error))?;
-        checks::check_on_device::<T>(tensor.imported(), N)?;
+        checks::check_on_device::<T>(&object, tensor.imported(), N)?;
         Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })
     }
 }
@@ -101,8 +101,11 @@ impl<B: Backend, T, const N: usize> PyDeviceTensor<'_, B, T, N> {
     /// that requires a gradient; those of [`DeviceTensor::as_ptr_on`].
     pub fn as_mut_ptr_on(&self, stream: &WorkStream<B>) -> PyResult<*mut u8> {
         let tensor = self.tensor.imported();
-        checks::check_writable(tensor)?;
-        Python::attach(|py| checks::check_no_grad(self.object.bind(py), tensor))?;
+        Python::attach(|py| {
+            let object = self.object.bind(py);
+            checks::check_writable(object, tensor)?;
+            checks::check_no_grad(object, tensor)
+        })?;
         Ok(self.tensor.as_mut_ptr_on(stream)?)
     }
 

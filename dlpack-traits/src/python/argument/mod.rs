@@ -1,5 +1,6 @@
 //! Function arguments: arrays that are checked when the function is called.
 
+mod advice;
 mod checks;
 mod convert;
 mod device_tensor;

@@ -82,7 +82,7 @@ impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensor
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let tensor = checks::import(&object, T::DTYPE)?;
-        checks::check::<T>(&tensor, N)?;
+        checks::check::<T>(&object, &tensor, N)?;
         Ok(Self::new(tensor, object.to_owned().unbind()))
     }
 }

@@ -1,0 +1,120 @@
+//! Advice for the user of a function: expressions that convert the passed object, in terms of
+//! its own library where that is known.
+
+use alloc::format;
+use alloc::string::String;
+
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use crate::dtype::DataType;
+use crate::import::{ImportedTensor, is_of_numpy, is_of_torch};
+use crate::python::convert::ok_unless_exit;
+
+/// The library of an object, which determines the expressions that convert it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Library {
+    NumPy,
+    CuPy,
+    Dpnp,
+    PyTorch,
+    Jax,
+    /// Another object with `__dlpack__`, which may have no other method.
+    Other,
+    /// An object that no library imports, or only once: a list, a capsule.
+    Unknown,
+}
+
+impl Library {
+    /// Finds the library of an object by the names of its class and of the bases of this
+    /// class.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ok_unless_exit`].
+    #[cold]
+    pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        for base in object.get_type().mro() {
+            let name = base.cast()?.fully_qualified_name();
+            let Some(name) = ok_unless_exit(py, name)? else { continue };
+            match &*name.to_string_lossy() {
+                "numpy.ndarray" => return Ok(Self::NumPy),
+                "cupy.ndarray" | "cupy._core.core.ndarray" => return Ok(Self::CuPy),
+                "dpnp.dpnp_array.dpnp_array" => return Ok(Self::Dpnp),
+                // It has PyTorch's methods, and they raise.
+                "torch.utils.dlpack.ReadOnlyTensorWrapper" => break,
+                "torch.Tensor" => return Ok(Self::PyTorch),
+                name if name.starts_with("jaxlib.") && name.ends_with(".ArrayImpl") => {
+                    return Ok(Self::Jax);
+                }
+                _ => {}
+            }
+        }
+        let is_tensor = ok_unless_exit(py, object.hasattr(intern!(py, "__dlpack__")))?;
+        Ok(if is_tensor == Some(true) { Self::Other } else { Self::Unknown })
+    }
+
+    /// How to convert the elements to the type `to`; an empty text if that is not known.
+    pub(super) fn cast(self, tensor: &ImportedTensor, to: DataType) -> String {
+        let found = tensor.dtype();
+        let on_host = tensor.device().is_host();
+        match self {
+            Self::NumPy | Self::CuPy | Self::Dpnp if is_of_numpy(to) => {
+                format!("; convert with `.astype('{to}')`")
+            }
+            Self::PyTorch if is_of_torch(to) => format!("; convert with `.to(torch.{to})`"),
+            // JAX makes 32-bit elements of `astype('float64')` by default.
+            Self::Jax if is_of_numpy(to) => {
+                format!("; convert with `numpy.asarray(x).astype('{to}')`")
+            }
+            Self::Other if is_of_numpy(to) && is_of_numpy(found) && on_host => {
+                format!("; convert with `numpy.from_dlpack(x).astype('{to}')`")
+            }
+            Self::Unknown => String::new(),
+            _ if is_of_torch(to) && is_of_torch(found) => {
+                format!("; convert with `torch.from_dlpack(x).to(torch.{to})`")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// As [`cast`](Self::cast), for an object that NumPy has converted to an array.
+    pub(super) fn cast_by_numpy(self, to: DataType) -> String {
+        match self {
+            Self::PyTorch if is_of_torch(to) => format!("; convert with `.to(torch.{to})`"),
+            _ if !is_of_numpy(to) => String::new(),
+            Self::NumPy | Self::CuPy | Self::Dpnp => format!("; convert with `.astype('{to}')`"),
+            Self::Other => format!("; convert with `numpy.from_dlpack(x).astype('{to}')`"),
+            _ => format!("; convert with `numpy.asarray(x).astype('{to}')`"),
+        }
+    }
+
+    /// A copy that may be written.
+    pub(super) fn copied(self, tensor: &ImportedTensor) -> &'static str {
+        match self {
+            Self::NumPy | Self::CuPy | Self::Dpnp => "pass a copy, `x.copy()`",
+            Self::PyTorch => "pass a copy, `x.clone()`",
+            Self::Jax => "pass a copy, `numpy.array(x)`",
+            Self::Other if is_read_by_numpy(tensor) => "pass a copy, `numpy.from_dlpack(x).copy()`",
+            Self::Other | Self::Unknown => "pass a copy",
+        }
+    }
+
+    /// A copy in host memory.
+    pub(super) const fn on_host(self) -> &'static str {
+        match self {
+            Self::CuPy => "pass a copy on the host, `x.get()`",
+            Self::Dpnp => "pass a copy on the host, `x.asnumpy()`",
+            Self::PyTorch => "pass a copy on the host, `x.cpu()`",
+            Self::Jax => "pass a copy on the host, `numpy.asarray(x)`",
+            Self::Other => "pass a copy on the host, `numpy.from_dlpack(x, device='cpu')`",
+            Self::NumPy | Self::Unknown => "pass a copy on the host",
+        }
+    }
+}
+
+/// Whether `numpy.from_dlpack` imports the tensor.
+fn is_read_by_numpy(tensor: &ImportedTensor) -> bool {
+    is_of_numpy(tensor.dtype()) && tensor.device().is_host()
+}
