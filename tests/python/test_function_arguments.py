@@ -299,6 +299,13 @@ class Exports:
         return self.array.__dlpack_device__()
 
 
+class Legacy(Exports):
+    """A class of a user that exports the struct before DLPack 1.0."""
+
+    def __dlpack__(self, stream=None):
+        return floats(2, 3).__dlpack__()
+
+
 def read_only(array):
     array.flags.writeable = False
     return array
@@ -344,6 +351,8 @@ WRONG = {
         (of_pytorch, DTYPE, "x.to(torch.float32)"),
         (of_pytorch, SHARED, "x.clone()"),
         (of_jax, DTYPE, "numpy.asarray(x).astype('float32')"),
+        (of_jax, READ_ONLY, "numpy.array(x)"),
+        (Legacy, READ_ONLY, "numpy.from_dlpack(x).copy()"),
     ],
 )
 def test_advice_is_for_the_class_of_the_argument(make, wrong, advice):
@@ -352,6 +361,40 @@ def test_advice_is_for_the_class_of_the_argument(make, wrong, advice):
     changed, found = advised(arguments.writable, wrong)
     assert found == advice
     assert arguments.writable(changed) is changed
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (
+            lambda: of_jax(floats(3)),
+            "expected a writable tensor, got an array of JAX, which is immutable; "
+            "pass a copy, `numpy.array(x)`",
+        ),
+        (
+            lambda: floats(3).__dlpack__(),
+            "expected a writable tensor, got a legacy DLPack capsule, which has no READ_ONLY "
+            "flag; pass the object that it was made of, or call "
+            "`__dlpack__(max_version=(1, 0))`",
+        ),
+        (
+            lambda: Legacy(None),
+            "expected a writable tensor, got a legacy DLPack capsule, which has no READ_ONLY "
+            "flag; pass a copy, `numpy.from_dlpack(x).copy()`",
+        ),
+        (
+            lambda: read_only(floats(3)).__dlpack__(max_version=(1, 0)),
+            "expected a writable tensor, got a read-only one; pass a copy",
+        ),
+    ],
+    ids=["jax", "legacy capsule", "legacy class", "capsule"],
+)
+def test_the_reason_why_memory_may_not_be_written(make, message):
+    with pytest.raises(ValueError) as raised:
+        arguments.writable(make())
+    assert str(raised.value) == message
+    # What the message of a capsule advises.
+    arguments.writable(floats(3).__dlpack__(max_version=(1, 0)))
 
 
 def test_a_copy_on_the_host_is_advised():

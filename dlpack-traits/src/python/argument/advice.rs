@@ -101,6 +101,19 @@ impl Library {
         }
     }
 
+    /// An object that exports the struct of DLPack 1.0 and later, for one that exported the
+    /// legacy struct.
+    pub(super) fn versioned(self, tensor: &ImportedTensor) -> &'static str {
+        match self {
+            Self::NumPy => "update NumPy to 2.1 or later",
+            Self::PyTorch if is_read_by_numpy(tensor) => "pass `x.numpy()`, or update PyTorch",
+            Self::Unknown => {
+                "pass the object that it was made of, or call `__dlpack__(max_version=(1, 0))`"
+            }
+            _ => self.copied(tensor),
+        }
+    }
+
     /// A copy in host memory.
     pub(super) const fn on_host(self) -> &'static str {
         match self {

@@ -301,18 +301,15 @@ fn overlapping(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
 
 #[cold]
 fn read_only(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
-    if tensor.version().is_none() {
-        return PyValueError::new_err(
-            "expected a writable tensor, got a legacy DLPack capsule, which does not state \
-             whether its memory may be written; NumPy 2.1 and later and PyTorch export the \
-             current struct",
-        );
-    }
     with_advice(object, |library| {
-        PyValueError::new_err(format!(
-            "expected a writable tensor, got a read-only one; {}",
-            library.copied(tensor)
-        ))
+        let (found, advice) = if library == Library::Jax {
+            ("an array of JAX, which is immutable", library.copied(tensor))
+        } else if tensor.version().is_some() {
+            ("a read-only one", library.copied(tensor))
+        } else {
+            ("a legacy DLPack capsule, which has no READ_ONLY flag", library.versioned(tensor))
+        };
+        PyValueError::new_err(format!("expected a writable tensor, got {found}; {advice}"))
     })
 }
 

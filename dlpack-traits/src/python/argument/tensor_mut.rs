@@ -34,7 +34,8 @@ use crate::import::{AnyElement, Elements, ElementsMut, ImportedElement, Imported
 /// Those of [`PyTensor`](super::PyTensor); and `ValueError` if the array is read-only, if
 /// its elements share memory (as those of a broadcast array do), if it requires a gradient
 /// (autograd does not see the changes: pass `x.detach()`), and for a capsule of DLPack
-/// before 1.0, which does not state whether its memory may be written.
+/// before 1.0, which does not state whether its memory may be written. JAX exports its
+/// immutable arrays by such capsules.
 ///
 /// The export of the producer states whether the memory may be written, and is trusted.
 /// PyTorch exports all of its tensors as writable, also one that was made from read-only
