@@ -1,13 +1,15 @@
 //! Checks of newtypes and enums around exportable values.
 
-use proc_macro2::Span;
+use proc_macro2::{Ident, Span};
 
 use super::role_field::role_field;
+use super::types::is_list;
 use crate::ast::{Field, Input, Variant};
 use crate::attr::StructAttrs;
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{self, RoleField};
+use crate::symbol::Direction;
 
 /// The only field of a `#[dlpack(transparent)]` struct.
 pub(super) fn transparent<'a>(
@@ -65,7 +67,29 @@ pub(super) fn variants<'a>(
             Err(count) => cx.push(message::variant_with_fields(ident, count, cx.direction())),
         }
     }
+    // Roles were rejected above, and a word that was rejected may have been meant as `skip`.
+    let are_read = variants.iter().all(|variant| {
+        let mut fields = variant.fields.iter().map(|field| &field.attrs);
+        !variant.attrs.unread && fields.all(|attrs| attrs.roles.is_empty() && !attrs.unread)
+    });
+    if are_read && cx.direction() == Direction::Export {
+        refuse_lists(cx, input.ident, &models);
+    }
     models
+}
+
+/// Reports the first variant that holds a list, which has no shape.
+fn refuse_lists(cx: &Ctxt, owner: &Ident, variants: &[model::Variant<'_>]) {
+    let held = || {
+        variants.iter().filter_map(|variant| match &variant.body {
+            model::Body::Inner { field, .. } => Some((variant.ident, field.ty)),
+            model::Body::Skipped => None,
+        })
+    };
+    if let Some((variant, ty)) = held().find(|(_, ty)| is_list(ty)) {
+        let only_lists = held().all(|(_, ty)| is_list(ty));
+        cx.push(message::list_in_a_variant(owner, variant, ty, only_lists));
+    }
 }
 
 /// The span of the parentheses of a newtype whose field has no attribute.

@@ -48,6 +48,29 @@ pub(super) fn looks_like_a_buffer(ty: &Type) -> bool {
     }
 }
 
+/// Whether the type is a list of elements without a shape, possibly behind pointers, by its
+/// name.
+pub(super) fn is_list(ty: &Type) -> bool {
+    match ty {
+        Type::Array(_) | Type::Slice(_) => true,
+        Type::Group(group) => is_list(&group.elem),
+        Type::Reference(reference) => is_list(&reference.elem),
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| {
+            if ["Vec", "SharedBuffer"].iter().any(|list| last.ident == list) {
+                return true;
+            }
+            let PathArguments::AngleBracketed(args) = &last.arguments else { return false };
+            let pointer = ["Arc", "Box", "Cow"].iter().any(|pointer| last.ident == pointer);
+            pointer
+                && args
+                    .args
+                    .iter()
+                    .any(|arg| matches!(arg, GenericArgument::Type(inner) if is_list(inner)))
+        }),
+        _ => false,
+    }
+}
+
 /// Whether the type is a raw pointer.
 pub(super) fn is_raw_pointer(ty: &Type) -> bool {
     match ty {
@@ -117,6 +140,16 @@ const OWNED: [&str; 20] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_without_a_shape() {
+        for ty in ["Vec<f32>", "std::vec::Vec<T>", "[u8; 3]", "Arc<[f32]>", "Box<Vec<u8>>"] {
+            assert!(is_list(&syn::parse_str(ty).unwrap()), "{ty}");
+        }
+        for ty in ["Tensor", "Box<Tensor>", "Arc<Image<[u8; 3]>>", "Option<Vec<u8>>", "Vec2"] {
+            assert!(!is_list(&syn::parse_str(ty).unwrap()), "{ty}");
+        }
+    }
 
     #[test]
     fn types_that_need_no_assertion() {

@@ -1,9 +1,9 @@
 //! Errors about the struct or enum as a whole.
 
 use proc_macro2::{Ident, Span};
-use syn::Error;
+use syn::{Error, Type};
 
-use super::{counted, refusal};
+use super::{counted, refusal, written};
 use crate::symbol::{self, Direction};
 
 /// The derived trait, and the words *export* and *exported* or *import* and
@@ -130,6 +130,30 @@ pub(crate) fn variant_with_fields(ident: &Ident, count: usize, direction: Direct
             "move the fields to a struct that derives `{derive}`, or write `#[dlpack(skip)]` above \
              each field but one"
         ),
+    )
+}
+
+pub(crate) fn list_in_a_variant(
+    owner: &Ident,
+    variant: &Ident,
+    ty: &Type,
+    only_lists: bool,
+) -> Error {
+    let ty = written(ty);
+    refusal(
+        variant.span(),
+        format!("variant `{variant}` holds `{ty}`, which has elements but no shape"),
+        if only_lists {
+            format!(
+                "derive `Storage` instead of `DLPackExport` on enum `{owner}`, and use it as the \
+                 `data` field of a struct with a `shape`"
+            )
+        } else {
+            format!(
+                "hold a struct that derives `DLPackExport`: \
+                 `struct Tensor {{ data: {ty}, shape: [usize; 2] }}`"
+            )
+        },
     )
 }
 

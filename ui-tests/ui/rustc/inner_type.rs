@@ -6,7 +6,7 @@ pub struct Newtype(Vec<u8>);
 
 #[derive(DLPackExport)]
 pub enum Variant {
-    Bytes(Vec<u8>),
+    Text(String),
     Tensor(Tensor),
 }
 
