@@ -78,11 +78,18 @@ pub enum Error {
         /// The width of an element, in bits.
         bits: i64,
     },
-    /// A pitch is smaller than the row of a tensor that has elements.
+    /// A pitch in elements is smaller than the row of a tensor that has elements.
     PitchTooSmall {
         /// The pitch, in elements.
         pitch: i64,
         /// The row, in elements.
+        row: i64,
+    },
+    /// A pitch in bytes is smaller than the row of a tensor that has elements.
+    BytePitchTooSmall {
+        /// The pitch, in bytes.
+        bytes: i64,
+        /// The row, in bytes.
         row: i64,
     },
     /// A pitch does not fit in the `i64` that DLPack stores, or is a negative number of

@@ -69,7 +69,11 @@ fn an_order_and_a_leading_dimension_at_run_time() {
     assert_eq!(read(ordered(Fortran::Yes, 3)), (vec![1, 3], vec![0, 3, 6, 1, 4, 7]));
     let error = ordered(Fortran::No, 2).into_dlpack().unwrap_err();
     assert_eq!(error, Error::PitchTooSmall { pitch: 2, row: 3 });
-    assert!(error.to_string().contains("to the start of the next, padding included"), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "`pitch(elements)` is 2 elements, but a row has 3; it counts from the start of one row to \
+         the start of the next, padding included"
+    );
     let data = (0..4).collect();
     let own = Ordered { data, shape: vec![2, 2], fortran: Order::ColumnMajor, leading: 2 };
     assert_eq!(read(own), (vec![1, 2], vec![0, 2, 1, 3]));
@@ -93,14 +97,17 @@ fn a_row_pitch_in_bytes() {
     assert_eq!(error, Error::PitchNotWhole { bytes: 7, bits: 16 });
     assert_eq!(
         error.to_string(),
-        "the pitch is 7 bytes, which is not a whole number of elements of 16 bits; if it counts \
-         elements, write `elements` instead of `bytes`; otherwise copy the elements to a layout \
-         that DLPack can describe"
+        "`pitch(bytes)` is 7 bytes, which is not a multiple of the 2 bytes of an element; if it \
+         counts elements, write `elements` instead of `bytes`; otherwise copy the elements to a \
+         layout that DLPack can describe"
     );
+    let packed = Error::PitchNotWhole { bytes: 7, bits: 6 }.to_string();
+    assert!(packed.contains("7 bytes, which is not a multiple of the 6 bits of an element;"));
     let error = frame(4).into_dlpack().unwrap_err();
+    assert_eq!(error, Error::BytePitchTooSmall { bytes: 4, row: 6 });
     assert_eq!(
         error.to_string(),
-        "the pitch comes to 2 elements but a row has 3; it counts from the start of one row to the \
+        "`pitch(bytes)` is 4 bytes, but a row has 6; it counts from the start of one row to the \
          start of the next, padding included"
     );
 }

@@ -43,15 +43,19 @@ impl Span {
 
 /// Replaces the stride of the slowest axis with a pitch.
 pub(super) fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Error> {
-    let pitch = match pitch {
-        Amount::Elements(elements) => elements,
+    let row = *stride;
+    let (pitch, too_small) = match pitch {
+        Amount::Elements(pitch) => (pitch, Error::PitchTooSmall { pitch, row }),
         Amount::Bytes(bytes) => {
             let bytes = i64::try_from(bytes).map_err(|_| Error::SizeOverflow)?;
-            whole_elements(bytes, bits).ok_or(Error::PitchNotWhole { bytes, bits })?
+            let pitch = whole_elements(bytes, bits).ok_or(Error::PitchNotWhole { bytes, bits })?;
+            // Elements that are narrower than a byte may end inside of one.
+            let row = row.saturating_mul(bits).saturating_add(7) >> 3;
+            (pitch, Error::BytePitchTooSmall { bytes, row })
         }
     };
     if pitch < *stride {
-        return Err(Error::PitchTooSmall { pitch, row: *stride });
+        return Err(too_small);
     }
     *stride = pitch;
     Ok(())

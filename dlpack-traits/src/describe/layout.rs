@@ -186,7 +186,8 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`pitch`](Self::pitch).
+    /// Those of [`pitch`](Self::pitch). [`TensorView::new`](crate::TensorView::new) returns
+    /// [`Error::PitchNotWhole`] and [`Error::BytePitchTooSmall`].
     #[inline]
     pub fn byte_pitch<I: Dim>(self, bytes: I) -> Result<Self, Error> {
         let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
@@ -310,6 +311,14 @@ mod tests {
         assert_eq!(
             pitch(Layout::row_major(&shape).unwrap().byte_pitch(15)),
             Err(Error::PitchNotWhole { bytes: 15, bits: 32 })
+        );
+        assert_eq!(
+            pitch(Layout::row_major(&shape).unwrap().byte_pitch(8)),
+            Err(Error::BytePitchTooSmall { bytes: 8, row: 12 })
+        );
+        assert_eq!(
+            strides(Layout::row_major(&[0, 3]).unwrap().byte_pitch(8), 0),
+            strides(Layout::row_major(&[0, 3]).unwrap().pitch(2), 0)
         );
         assert!(matches!(
             pitch(Layout::row_major(&shape).unwrap().pitch(6)),

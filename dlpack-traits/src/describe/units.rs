@@ -152,7 +152,10 @@ impl Shaped<'_> {
                 if let Some(stride) = slowest {
                     let widened = widen(stride, pitch, counted_bits);
                     // A tensor without elements has no row that is longer than the pitch.
-                    let too_small = matches!(widened, Err(Error::PitchTooSmall { .. }));
+                    let too_small = matches!(
+                        widened,
+                        Err(Error::PitchTooSmall { .. } | Error::BytePitchTooSmall { .. })
+                    );
                     if !too_small || self.extent()?.is_some() {
                         widened?;
                     }

@@ -9,6 +9,9 @@ use crate::device::Device;
 const UNITS: &str = "if it counts elements, write `elements` instead of `bytes`; otherwise copy \
                      the elements to a layout that DLPack can describe";
 
+const FROM_ROW_TO_ROW: &str =
+    "it counts from the start of one row to the start of the next, padding included";
+
 impl fmt::Display for Error {
     #[expect(clippy::too_many_lines, reason = "one sentence per reason")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,16 +39,20 @@ impl fmt::Display for Error {
                 "stride {axis} is {bytes} bytes, which is not a whole number of elements; \
                  {UNITS}"
             ),
-            Error::PitchNotWhole { bytes, bits } => write!(
-                f,
-                "the pitch is {bytes} bytes, which is not a whole number of elements of {bits} \
-                 bits; {UNITS}"
-            ),
+            Error::PitchNotWhole { bytes, bits } => {
+                write!(f, "`pitch(bytes)` is {bytes} bytes, which is not a multiple of ")?;
+                match (bits.checked_div(8), bits.checked_rem(8)) {
+                    (Some(size), Some(0)) => write!(f, "the {size} bytes of an element; {UNITS}"),
+                    _ => write!(f, "the {bits} bits of an element; {UNITS}"),
+                }
+            }
             Error::PitchTooSmall { pitch, row } => write!(
                 f,
-                "the pitch comes to {pitch} elements but a row has {row}; it counts from the start \
-                 of one row to the start of the next, padding included"
+                "`pitch(elements)` is {pitch} elements, but a row has {row}; {FROM_ROW_TO_ROW}"
             ),
+            Error::BytePitchTooSmall { bytes, row } => {
+                write!(f, "`pitch(bytes)` is {bytes} bytes, but a row has {row}; {FROM_ROW_TO_ROW}")
+            }
             Error::PitchOutOfRange => {
                 f.write_str("the pitch is negative or does not fit in 64 signed bits")
             }
