@@ -397,6 +397,39 @@ def test_the_reason_why_memory_may_not_be_written(make, message):
     arguments.writable(floats(3).__dlpack__(max_version=(1, 0)))
 
 
+@pytest.mark.parametrize(
+    "make, shape, advice",
+    [
+        (lambda x: x, (3,), "x[None]"),
+        (lambda x: x, (), "x[None, None]"),
+        (lambda x: x, (4, 2, 3), "x[0]"),
+        (lambda x: x, (2, 1, 2, 3), "x[0, 0]"),
+        (lambda x: x.view(Subclass), (3,), "x[None]"),
+        (of_pytorch, (3,), "x[None]"),
+        (of_pytorch, (4, 2, 3), "x[0]"),
+        (of_jax, (3,), "x[None]"),
+        (Exports, (3,), "numpy.from_dlpack(x)[None]"),
+        (Exports, (4, 2, 3), "numpy.from_dlpack(x)[0]"),
+    ],
+)
+def test_advice_for_another_number_of_dimensions(make, shape, advice):
+    """The advised expression is in the same memory, so that a function may change it. JAX
+    copies, and its arrays cannot be changed."""
+    wrong = make(floats(*shape))
+    given, found = advised(arguments.matrix, wrong)
+    address, _ = arguments.matrix(given)
+    assert found == advice
+    if make is not of_jax:
+        assert address == testing.import_tensor(wrong).facts()[5]
+
+
+@pytest.mark.parametrize("wrong", [floats(0, 2, 3), floats(3).__dlpack__()])
+def test_no_part_is_advised_where_there_is_none(wrong):
+    with pytest.raises(ValueError, match="expected 2 dimensions") as raised:
+        arguments.matrix(wrong)
+    assert "pass" not in text(raised)
+
+
 def test_a_copy_on_the_host_is_advised():
     """By the keyword of the standard for the device of the result."""
 

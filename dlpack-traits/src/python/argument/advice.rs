@@ -3,6 +3,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -124,6 +125,27 @@ impl Library {
             Self::Other => "pass a copy on the host, `numpy.from_dlpack(x, device='cpu')`",
             Self::NumPy | Self::Unknown => "pass a copy on the host",
         }
+    }
+
+    /// The same elements with more axes, or a part with fewer. It adds or removes the first
+    /// axes; the memory stays the same, except that JAX copies.
+    pub(super) fn of_rank(self, tensor: &ImportedTensor, expected: usize) -> String {
+        let array = match self {
+            Self::Unknown => return String::new(),
+            Self::Other if !is_read_by_numpy(tensor) => return String::new(),
+            Self::Other => "numpy.from_dlpack(x)",
+            _ => "x",
+        };
+        let surplus = tensor.shape().len().saturating_sub(expected);
+        // An axis without elements has no first part.
+        if tensor.shape().iter().take(surplus).any(|&dim| dim == 0) {
+            return String::new();
+        }
+        let index = match surplus {
+            0 => vec!["None"; expected.saturating_sub(tensor.ndim())],
+            _ => vec!["0"; surplus],
+        };
+        format!("; pass for example `{array}[{}]`", index.join(", "))
     }
 }
 

@@ -118,7 +118,7 @@ pub(super) fn check<T: ImportedElement>(
     if !device.is_host() {
         return Err(rejected(object, tensor, Error::NotOnHost { device }));
     }
-    check_rank::<T>(tensor, rank)
+    check_rank::<T>(object, tensor, rank)
 }
 
 /// Checks an argument that the function changes: as [`check`], [`check_writable`], and that
@@ -191,7 +191,7 @@ pub(super) fn check_on_device<T: ImportedElement>(
         // Kernels load whole elements.
         check_imported(tensor.data_ptr(), asked, tensor.device()).map_err(ImportError::Tensor)?;
     }
-    check_rank::<T>(tensor, rank)
+    check_rank::<T>(object, tensor, rank)
 }
 
 /// Whether the axes from `first` on are contiguous in row-major order.
@@ -207,12 +207,16 @@ fn is_contiguous(tensor: &ImportedTensor, first: usize) -> bool {
 
 /// Checks the number of dimensions.
 #[inline]
-fn check_rank<T: ImportedElement>(tensor: &ImportedTensor, rank: usize) -> PyResult<()> {
+fn check_rank<T: ImportedElement>(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+    rank: usize,
+) -> PyResult<()> {
     if rank == ANY_RANK || rank == outer_shape::<T>(tensor).len() {
         return Ok(());
     }
     let of_element = tensor.ndim().saturating_sub(outer_shape::<T>(tensor).len());
-    Err(of_rank(tensor, rank.saturating_add(of_element)))
+    Err(of_rank(object, tensor, rank.saturating_add(of_element)))
 }
 
 /// Checks that the elements of an argument may be written.
@@ -279,13 +283,16 @@ fn rejected(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, error: Error) ->
 }
 
 #[cold]
-fn of_rank(tensor: &ImportedTensor, expected: usize) -> PyErr {
+fn of_rank(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, expected: usize) -> PyErr {
     let dimensions = if expected == 1 { "dimension" } else { "dimensions" };
-    PyValueError::new_err(format!(
-        "expected {expected} {dimensions}, got {} of shape {}",
-        tensor.ndim(),
-        Shape(tensor.shape())
-    ))
+    with_advice(object, |library| {
+        PyValueError::new_err(format!(
+            "expected {expected} {dimensions}, got {} of shape {}{}",
+            tensor.ndim(),
+            Shape(tensor.shape()),
+            library.of_rank(tensor, expected)
+        ))
+    })
 }
 
 #[cold]
