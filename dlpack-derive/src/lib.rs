@@ -81,8 +81,9 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(skip)]` | nothing that concerns DLPack; the derive ignores the name and type of the field | any |
 ///
 /// Every field that holds integers or `bool`s, also in lists, arrays, tuples or options,
-/// must have a role or be skipped. The compiler rejects any other such field, because a
-/// tensor whose layout misses one of its parts would have wrong values.
+/// must have a role or be skipped: a tensor whose layout misses one of its parts would have
+/// wrong values. The compiler rejects such a field without a role; it does not check an
+/// alias or an associated type that depends on a parameter of the struct.
 ///
 /// | on the struct | meaning |
 /// |---|---|
@@ -171,8 +172,8 @@ use proc_macro::TokenStream;
 ///    field with the role `sync` waits for;
 /// 3. the `owner`, and nothing else, frees them, when it is dropped.
 ///
-/// The tensor is READ_ONLY, even if the pointer is a `*mut`: the promises do not exclude
-/// that other code reads or writes. For writable memory, implement `Storage`. To be
+/// The tensor is READ_ONLY, even if the pointer is a `*mut`: the promises allow
+/// other code to read the memory. For writable memory, implement `Storage`. To be
 /// exported, the struct needs an `unsafe impl Send` that you write.
 ///
 /// This is the only `unsafe` in an expansion of this derive: a block around the call that

@@ -232,6 +232,6 @@ mod tests {
             assert!(!Device::new(DLDeviceType(code), 0).has_addresses(), "{code}");
         }
         assert!(!Device::cuda(0).is_host());
-        assert!(!Device::CUDA_MANAGED.is_host(), "needs a synchronisation first");
+        assert!(!Device::CUDA_MANAGED.is_host(), "needs a synchronization first");
     }
 }

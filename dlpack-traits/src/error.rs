@@ -139,17 +139,17 @@ pub enum Error {
     },
     /// The standard does not define this element type.
     UnsupportedDType {
-        /// The requested type.
+        /// The element type that was requested or found.
         dtype: DataType,
     },
     /// A run-time element type has no counterpart in DLPack.
     NoDType {
-        /// Its name.
+        /// The name of the variant.
         variant: &'static str,
     },
     /// A variant of a storage has no memory that DLPack can describe.
     NoStorage {
-        /// Its name.
+        /// The name of the variant.
         variant: &'static str,
     },
     /// A run-time element type has no variant for a DLPack type.
@@ -287,12 +287,11 @@ pub enum Error {
     },
     /// An index is out of bounds, or has the wrong number of entries.
     NoSuchElement,
-    /// A slice that elements are copied to or from does not have as many elements as the
-    /// tensor.
+    /// A slice or vector does not have as many elements as the tensor or the shape.
     LenMismatch {
-        /// Elements of the tensor.
+        /// Elements of the tensor or the shape.
         needed: usize,
-        /// Elements of the slice.
+        /// Elements of the slice or vector.
         found: usize,
     },
     /// The bits of an element are not a valid value of its type.
@@ -328,8 +327,7 @@ pub enum Error {
         /// The type of the elements.
         dtype: DataType,
     },
-    /// Exclusive access to imported memory was requested, but two indices may name one
-    /// element.
+    /// Write access to imported memory was requested, but two indices may name one element.
     Overlapping,
     /// A reason without a variant: that of a hand-written [`DLPackExport`](crate::DLPackExport),
     /// or one of this crate.

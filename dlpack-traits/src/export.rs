@@ -27,7 +27,7 @@ use crate::view::TensorView;
 ///
 /// | export | the object afterwards | a consumer may write |
 /// |---|---|---|
-/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner, or shares write access |
+/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner, or shares write access; not if the element type has invalid bit patterns, as `bool` has |
 /// | [`to_dlpack`](Self::to_dlpack) | stays usable | if the storage shares write access |
 /// | [`copy_to_dlpack`](Self::copy_to_dlpack) | stays usable | yes, into its own copy |
 /// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | if the storage shares write access |
@@ -134,7 +134,8 @@ pub trait DLPackExport {
     /// It makes one allocation, and a second one for more than 8 dimensions.
     ///
     /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`,
-    /// `[T; N]`) or shares write access; otherwise the tensor is READ_ONLY.
+    /// `[T; N]`) or shares write access; otherwise, and for an element type with invalid bit
+    /// patterns such as `bool`, the tensor is READ_ONLY.
     ///
     /// # Errors
     ///

@@ -41,8 +41,10 @@ impl<'a> TensorView<'a> {
     /// # Errors
     ///
     /// [`Error::OutOfBounds`], [`Error::OutsideWindow`], [`Error::Misaligned`],
-    /// [`Error::RankMismatch`], [`Error::UnsupportedDType`], [`Error::DTypeMismatch`],
-    /// [`Error::DeviceMismatch`], and those of pitches, strides and offsets.
+    /// [`Error::RankMismatch`], [`Error::NegativeDim`], [`Error::TooManyDims`],
+    /// [`Error::SizeOverflow`], [`Error::UnsupportedDType`], [`Error::DTypeMismatch`],
+    /// [`Error::DeviceMismatch`], those of pitches, strides and offsets, that of
+    /// [`DataRef::refused`], and [`Error::OutOfMemory`] beyond 8 dimensions.
     #[inline]
     pub fn new(data: DataRef<'a>, layout: Layout<'a>) -> Result<Self, Error> {
         Self::of(|out| out.layout(layout).data(data))
@@ -139,7 +141,8 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     ///
-    /// Those of the device, and [`Error::StreamOnHost`] for host memory. An
+    /// Those of the device, and [`Error::StreamOnHost`] if the consumer names a stream for host
+    /// memory. An
     /// [`Error::Custom`] for device memory that was lent without
     /// [`synchronized_by`](DataRef::synchronized_by).
     #[inline]

@@ -30,7 +30,7 @@ pub enum StreamMeaning {
 /// | `stream` | [`CUDA`](Self::CUDA) | [`ROCM`](Self::ROCM) | [`HANDLES`](Self::HANDLES) | [`HOST`](Self::HOST) |
 /// |---|---|---|---|---|
 /// | none | legacy default | default | the host waits | accepted |
-/// | -1 | no synchronisation | no synchronisation | no synchronisation | rejected |
+/// | -1 | no synchronization | no synchronization | no synchronization | rejected |
 /// | 0 | rejected | default | rejected | rejected |
 /// | 1 | legacy default | rejected | a handle | rejected |
 /// | 2 | per-thread default | rejected | a handle | rejected |
@@ -56,7 +56,7 @@ pub struct StreamRules {
 pub enum SyncAction {
     /// Nothing: the consumer works on the producer's own stream.
     Same,
-    /// Nothing: the consumer requested no synchronisation, and may work on any stream.
+    /// Nothing: the consumer requested no synchronization, and may work on any stream.
     NoSync,
     /// Wait on the host until the producer's work is done.
     Wait,

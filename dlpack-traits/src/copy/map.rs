@@ -37,7 +37,7 @@ impl Target<'_> {
     /// of it.
     ///
     /// The elements are read to registers of 16 bytes and written from them, without a block in
-    /// between, and the compiler computes on the register: 1.1 times the time of a slice, where
+    /// between, and the compiler computes on the register: the time of a slice, where
     /// blocks take 2. Elements that do not fill a register, such as those of 3 bytes, are read
     /// and written one by one.
     #[inline(always)]

@@ -181,8 +181,7 @@ impl fmt::Display for Error {
             ),
             Error::LenMismatch { needed, found } => write!(
                 f,
-                "expected a slice of {needed} elements, one for each element of the tensor, got \
-                 {found}"
+                "expected {needed} elements, one for each element of the tensor, got {found}"
             ),
             Error::InvalidBits { dtype } => {
                 write!(f, "an element has bits that are not a valid {dtype}")

@@ -27,11 +27,11 @@ use crate::storage::{Access, BLOCK, BlockBuffer};
 ///
 /// | method | order | speed |
 /// |---|---|---|
-/// | [`for_each_block`](Self::for_each_block) | row-major | 1.0 times a slice for 16 M elements, up to 2 times for 10,000, if the tensor is contiguous |
-/// | [`for_each_block_unordered`](Self::for_each_block_unordered) | that of the memory | 1.2 times a slice for 16 M elements, 2.1 for 10,000, also if the tensor is transposed |
+/// | [`for_each_block`](Self::for_each_block) | row-major | that of a slice for millions of elements, up to twice for 10,000, if the tensor is contiguous |
+/// | [`for_each_block_unordered`](Self::for_each_block_unordered) | that of the memory | the same, also if the tensor is transposed or reversed |
 /// | [`for_each_row`](Self::for_each_row) | row-major | as blocks, which do not cross the ends of rows |
 /// | [`to_vec`](Self::to_vec), [`copy_to_slice`](Self::copy_to_slice) | row-major | that of a memory copy; other layouts are copied by tiles |
-/// | [`iter`](Self::iter) | row-major | blocks are read ahead. Floats are added one after another, which takes 2.8 times (16 M elements) to 14 times (10,000) as long as a slice summed in several lanes: use `for_each_block` for them |
+/// | [`iter`](Self::iter) | row-major | blocks are read ahead. Floats are added one after another, which takes 4 to 15 times as long as a slice that is summed in several lanes: use `for_each_block` for them |
 /// | [`load`](Self::load) | one element | for a few elements |
 ///
 /// [`split`](Self::split) makes parts that several threads read.
@@ -448,7 +448,8 @@ impl<T> Elements<'_, T> {
     /// Calls a function with blocks of elements, in row-major order of their indices.
     ///
     /// A block is not empty, contains whole elements, and may end inside of a row; lengths
-    /// differ. It is a copy, unless the memory is an `Arc<[T]>` of this program.
+    /// differ. It is a copy, unless this program exported the memory as READ_ONLY and it
+    /// has not passed through C.
     ///
     /// The function may access the same memory in other ways. A panic of the function has no
     /// effect on the memory.
@@ -482,9 +483,9 @@ impl<T> Elements<'_, T> {
     /// Calls a function with blocks of elements, in the order of the memory: for a function
     /// whose result does not depend on the order, such as a sum or a maximum.
     ///
-    /// A transposed tensor of 16 M elements takes 1.2 times the time of a contiguous one, where
-    /// `for_each_block` takes 6 times. Each element is
-    /// visited as often as it has indices: an element of a broadcast tensor more than once.
+    /// A transposed tensor takes as long as a contiguous one, where `for_each_block` takes 5 to 8
+    /// times as long. Each element is visited as often as it has indices: an element of a
+    /// broadcast tensor more than once.
     /// Otherwise this is [`for_each_block`](Self::for_each_block).
     #[inline]
     pub fn for_each_block_unordered(&self, f: impl FnMut(&[T]))

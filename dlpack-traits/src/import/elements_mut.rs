@@ -298,8 +298,9 @@ impl<T> ElementsMut<'_, T> {
     /// Replaces each element by a function of it, in the order of the memory.
     ///
     /// A contiguous tensor, also a transposed or reversed one, is changed by 16 bytes at a time, in
-    /// registers: 1.1 times the time of a slice. Another layout is changed by blocks. If the function panics, the elements
-    /// of these 16 bytes or of this block, and those after them, are unchanged.
+    /// registers, in the time of a loop over a slice. Another layout is changed by blocks. If the
+    /// function panics, the elements of these 16 bytes or of this block, and those after them, are
+    /// unchanged.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};

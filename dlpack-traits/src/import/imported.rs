@@ -70,8 +70,8 @@ use crate::version::Version;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The handle is one pointer to a heap allocation (7 ns) that stores the validated
-/// metadata. A handle that stored shape and strides inline would not allocate, but each
+/// The handle is one pointer to a heap allocation, which stores the validated metadata and
+/// takes 7 ns with its release. A handle that stored shape and strides inline would not allocate, but each
 /// move of it would cost more; [`ImportedSlice`](crate::ImportedSlice) allocates nothing.
 pub struct ImportedTensor {
     /// The only owner of the node, unless this handle is a part of an `ImportedStorage`.

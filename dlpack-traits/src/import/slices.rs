@@ -109,7 +109,7 @@ impl ImportedTensor {
     ///
     /// Use it for a mutable slice of foreign memory if the program ensures that no other owner
     /// uses it. [`elements_mut`](Self::elements_mut) needs no such promise, and its
-    /// `map_in_place` takes about 1.1 times as long.
+    /// `map_in_place` takes as long if the tensor is contiguous.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, DescriptionMut, Error};

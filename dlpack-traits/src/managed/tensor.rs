@@ -123,7 +123,7 @@ impl<A: Abi> ManagedTensor<A> {
         self.dims(self.raw().shape)
     }
 
-    /// Strides, in elements; they are never NULL.
+    /// Strides, in elements.
     pub fn strides(&self) -> &[i64] {
         self.dims(self.raw().strides)
     }
@@ -185,7 +185,8 @@ impl<A: Abi> ManagedTensor<A> {
         self.flags().contains(Flags::READ_ONLY)
     }
 
-    /// Address of the first element, or the handle; NULL if the tensor is empty.
+    /// Address of the first element; NULL if the tensor is empty. On a device without addresses,
+    /// the handle.
     pub fn data_ptr(&self) -> *const u8 {
         self.raw().data.cast_const().cast()
     }

@@ -32,7 +32,7 @@ use crate::storage::{AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Stora
 ///
 /// New memory ([`zeroed`](Self::zeroed), [`from_slice`](Self::from_slice)) is aligned to 64
 /// bytes, so that JAX imports it without a copy. `SharedBuffer::from` takes over the memory
-/// of a `Vec<T>` or a `Box<[T]>`, zero-copy, which is aligned for a `T` only.
+/// of a `Vec<T>` or a `Box<[T]>`, zero-copy; that memory is aligned for `T` only.
 ///
 /// Consumers use ordinary loads and stores. If a Rust thread and a consumer's thread access
 /// one element at the same time, and one of them writes, that is a data race, as it is

@@ -124,7 +124,7 @@ impl CApi {
             let address = table.as_ptr().wrapping_add(entry);
             // SAFETY: NumPy's tables have at least 40 entries, and that of its arrays, which
             // `is_of_arrays` identifies before others are read, more than 282. A capsule of
-            // other code that Python put in its place is trusted to be no shorter than 4
+            // other code, which Python put in its place, is assumed to have at least 4
             // addresses.
             unsafe { address.read() }
         };

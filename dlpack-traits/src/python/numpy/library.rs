@@ -67,7 +67,7 @@ impl NumPy {
         self.from_dlpack.bind(py)
     }
 
-    /// The C API, if its version is one that this crate knows.
+    /// The C API, if this crate supports its version.
     #[inline]
     pub(super) fn c_api(&self) -> Option<&CApi> {
         self.c_api.as_ref()

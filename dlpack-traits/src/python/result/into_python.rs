@@ -11,8 +11,10 @@ use crate::python::numpy::array_of;
 /// [`OwnedTensor`](crate::OwnedTensor), and the arrays of the crate `ndarray` (feature
 /// `ndarray`).
 ///
-/// The object owns the tensor: the memory is freed when the last object that shares it is released. Python may write it if the storage has a single owner, as
-/// `Vec<T>` has, or is a [`SharedBuffer`](crate::SharedBuffer).
+/// The object owns the tensor: the memory is freed when the last object that shares it is
+/// released. Python may write elements of a `Vec<T>` or a
+/// [`SharedBuffer`](crate::SharedBuffer), unless their type has invalid bit patterns, as `bool`
+/// has; [`mutability`](crate::guide::mutability) lists the other storages.
 pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// Converts to a NumPy array.
     ///
