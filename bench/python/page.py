@@ -4,7 +4,8 @@ target/bench.
     page.py FOLDER
 
 Every `*.json` there has rows as `bench/src/report.rs` describes them. Reasons for rows
-that miss their bar are in `missed.json`, by the row's name.
+that miss their bar are in `missed.json`, by the row's name. `excluded.json` has the rows whose
+bar no code can meet, with the proof.
 """
 
 import datetime
@@ -44,14 +45,19 @@ target for its ratio. The reasons below are of several runs, so their figures ca
 slightly from the tables; the figures of one section are of one run of its command.
 
 The picture shows the rows that have a bar. Machine code has no reference, and is shown
-relative to its bar."""
+relative to its bar.
+
+Words in the names of rows: *by value* is `into_dlpack`, *shared* is `to_dlpack`. The *general
+Tensor* is the class of [examples/python](../examples/python), for any dtype, rank and layout; a
+*fixed class*, such as *Taken*, has one dtype and rank. *N live* exports exist at the same time. A
+tensor *held by C++ too* is also owned by C++ code, so PyTorch does not reuse its Python object.
+16 M elements are 2^24."""
 READING = """\
 The rows of a slice are the kernel on a slice of the same memory, which this crate gives by
 `unsafe`. rust-numpy gives such a slice too (`as_slice`), and trusts all other code that has the
 array. Its rows are of the same process and rounds, on an array of NumPy, and include its check that
 no other Rust code borrows the array. The rows of NumPy are of another process, and include the call
-from Python. Rows of 10,000 elements have no bar; the target is 1.5 times the slice and 300 ns
-more."""
+from Python. Rows of 10,000 elements have no bar; the target is 1.5 times the slice plus 300 ns."""
 BEYOND = """\
 Other results in the tables, with the reasons:
 
@@ -89,19 +95,19 @@ FRONT = [
         ["floor", "tvm-ffi"],
     ),
     (
-        "Python: `numpy.from_dlpack(x)`, where `x` is a tensor of the named library",
+        "Python: `numpy.from_dlpack(x)` of an object of a class for any dtype and rank, or of the named library",
         "numpy.from_dlpack(obj), general Tensor",
         "dlpack-traits, general Tensor",
         ["NumPy"],
     ),
     (
-        "Python: `torch.from_dlpack(x)`, where `x` is a tensor of the named library",
+        "Python: `torch.from_dlpack(x)` of an object of a class over `Arc<[f32]>`, or of the named library",
         "torch.from_dlpack(obj)",
         "dlpack-traits, Arc<[f32]>",
         ["NumPy", "PyTorch", "tvm-ffi", "nanobind"],
     ),
     (
-        "Python: import a NumPy array as a class of yours",
+        "Python: import a NumPy array as an object of a class for any dtype and rank",
         "Tensor.from_dlpack(numpy array), general Tensor",
         "dlpack-traits, general Tensor",
         ["numpy.from_dlpack(array)"],
@@ -149,7 +155,7 @@ def rows_in(folder):
 
 def is_reading(row):
     """Whether a row is one of `bench/src/reading.rs`."""
-    words = r"(maximum|sum|copy) of (10,000|16 M) |(10,000|16 M) f32 scaled in place$"
+    words = r"(maximum|sum|copy) of (10,000|16 M) |(10,000|16 M) f32 scaled in place"
     return re.match(words, row.get("row", "")) is not None
 
 
@@ -213,9 +219,12 @@ def verdict(row):
     return "misses" if missed(row) else "yes"
 
 
-def figure(value):
+def figure(value, bar=None):
+    """Three digits; one more where a value and its bar would look equal."""
     if value is None:
         return ""
+    if bar is not None and value != bar and figure(value) == figure(bar):
+        return f"{value:.3f}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
@@ -228,7 +237,9 @@ def summary(rows):
         lines[0] = "| row | unit | ours | bar | met |"
     for row in rows:
         against = row["reference"] or row["unit"]
-        bar, value = (figure(number) for number in (row["bar"], judged(row)))
+        bar, value = figure(row["bar"]), figure(judged(row), row["bar"])
+        if row["unit"] == "instructions" and judged(row) is not None:
+            value = f"{judged(row):,.0f}"
         lines.append(f"| {cell(row['row'])} | {cell(against)} | {value} | {bar} | {verdict(row)} |")
     beside = [beside_rust_numpy(row) for row in rows]
     if any(beside):
@@ -271,18 +282,26 @@ def details(rows):
     return "\n\n".join(parts)
 
 
+def reasons(name):
+    return json.loads((HERE / name).read_text())
+
+
 def misses(groups):
-    reasons = json.loads((HERE / "missed.json").read_text())
+    """The rows that miss their bar, and those whose bar no code can meet."""
+    proofs, known = reasons("excluded.json"), reasons("missed.json")
     rows = [row for rows in groups.values() for row in rows if missed(row)]
-    if not rows:
-        return "None in this run."
-    lines = []
-    for row in rows:
-        reason = reasons.get(row["row"], "No reason is known yet.")
-        lines.append(
-            f"- **{cell(row['row'])}**: {figure(judged(row))}, bar {figure(row['bar'])}. {reason}"
-        )
-    return "\n".join(lines)
+    missing = [row for row in rows if row["row"] not in proofs]
+    excluded = [row for row in rows if row["row"] in proofs]
+    return listed(missing, known), listed(excluded, proofs)
+
+
+def listed(rows, reasons):
+    lines = [
+        f"- **{cell(row['row'])}**: {figure(judged(row), row['bar'])}, bar {figure(row['bar'])}."
+        f" {reasons.get(row['row'], 'No reason is known yet.')}"
+        for row in rows
+    ]
+    return "\n".join(lines) or "None in this run."
 
 
 def first_writes(about):
@@ -312,7 +331,8 @@ def page(groups, about):
     date = about.get("date", datetime.date.today().isoformat())
     load = about.get("load")
     machine = about.get("machine", "unknown")
-    busy = f", load {load}" if load is not None else ""
+    busy = f", load average {load}" if load is not None else ""
+    missing, excluded = misses(groups)
     parts = [
         "# Benchmarks",
         "Generated by `cargo xtask bench page` from the figures of `cargo xtask bench all`;"
@@ -322,7 +342,9 @@ def page(groups, about):
         "![Ratios of all rows with a bar](pictures/benchmarks.svg)",
         METHOD,
         "## Rows that miss their bar",
-        misses(groups),
+        missing,
+        "## Rows whose bar no code can meet",
+        excluded,
     ]
     for name, rows in groups.items():
         more = details(rows)

@@ -29,6 +29,12 @@ def subjects(title, count):
             by=numpy.float32(1.0001),
             multiply=numpy.multiply,
         ),
+        f"{title} f32 scaled in place, every second column": loop(
+            "multiply(array, by, out=array)",
+            array=f32[: 2 * side * side].copy().reshape(side, 2 * side)[:, ::2],
+            by=numpy.float32(1.0001),
+            multiply=numpy.multiply,
+        ),
         f"sum of {title} f32, transposed": loop("array.sum()", array=transposed),
         f"sum of {title} f32, every second column": loop("array.sum()", array=columns),
     }

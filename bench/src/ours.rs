@@ -33,7 +33,7 @@ impl Contender for Ours {
 }
 
 impl Shares for Ours {
-    const NAME_SHARED: &'static str = "dlpack-traits, Shared";
+    const NAME_SHARED: &'static str = "dlpack-traits, ExportArc";
     type Owner = ExportArc<Matrix>;
 
     fn owner(samples: Samples) -> ExportArc<Matrix> {

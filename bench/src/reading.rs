@@ -222,5 +222,30 @@ pub fn all(report: &mut Report, rounds: usize) {
             plain,
             rounds,
         );
+        scaled_with_gaps(report, title, columns, rounds);
     }
+}
+
+/// The row of a tensor with gaps between its elements, which is changed in place.
+fn scaled_with_gaps(
+    report: &mut Report,
+    title: &str,
+    (numbers, shape, strides): (&[f32], [i64; 2], [i64; 2]),
+    rounds: usize,
+) {
+    let mut own = numbers.to_vec();
+    let mut by_map = Rc::into_inner(matrix(numbers, shape, strides)).expect("one owner");
+    let entries = vec![
+        entry("loop over a slice", move || {
+            for two in black_box(&mut own[..]).as_chunks_mut::<2>().0 {
+                two[0] *= 1.000_1;
+            }
+        }),
+        entry("dlpack-traits, map_in_place", move || {
+            let mut elements = by_map.elements_mut::<f32>().expect("writable floats");
+            elements.map_in_place(|value| value * 1.000_1);
+        }),
+    ];
+    let title = format!("{title} f32 scaled in place, every second column");
+    report.row(&title, None, entries, rounds);
 }

@@ -124,7 +124,8 @@ pub fn threads(report: &mut Report) {
     let arc = OursArc::owner(Samples::new());
     let shared: ExportArc<Matrix> = Ours::owner(Samples::new());
     for threads in [1, 2, 4, 8] {
-        let title = format!("export + deleter, {threads} threads");
+        let word = if threads == 1 { "thread" } else { "threads" };
+        let title = format!("export + deleter, {threads} {word}");
         if !wanted(&title) {
             continue;
         }

@@ -235,7 +235,7 @@ const ROWS: [(&str, fn()); 13] = [
         let matrix = ArcMatrix { data: vec![1.0; 256].into(), shape: [16, 16] };
         again(|()| delete(raw(matrix.to_dlpack())));
     }),
-    ("export of a Shared + deleter", || {
+    ("export of an ExportArc + deleter", || {
         let shared = ExportArc::new(matrix()).expect("memory");
         again(|()| delete(raw(shared.to_dlpack())));
     }),
