@@ -135,6 +135,26 @@ mod table;
 
 #[cfg(feature = "pyo3")]
 pub use crate::exchange::{Importable, NotImportable};
+/// The element type of an argument that accepts every dtype: `PyTensor<'_, AnyElement, 2>`. It
+/// is the default of [`PyTensor`], [`PyTensorMut`] and [`PyDeviceTensor`].
+///
+/// ```no_run
+/// use dlpack_traits::DataType;
+/// use dlpack_traits::python::{AnyElement, PyTensor};
+/// use pyo3::prelude::*;
+///
+/// /// The sum of a matrix of `float32`s or `float64`s.
+/// # #[allow(dead_code)]
+/// fn sum(x: &PyTensor<'_, AnyElement, 2>) -> PyResult<f64> {
+///     Ok(match x.dtype() {
+///         DataType::F32 => x.elements::<f32>()?.iter().map(f64::from).sum(),
+///         _ => x.elements::<f64>()?.iter().sum(),
+///     })
+/// }
+/// ```
+#[cfg(feature = "pyo3")]
+#[doc(inline)]
+pub use crate::import::AnyElement;
 #[cfg(feature = "pyo3")]
 pub use argument::{
     ANY_RANK, Convert, Convertible, FromTensor, PyDeviceTensor, PyTensor, PyTensorMut,

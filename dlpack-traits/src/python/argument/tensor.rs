@@ -39,7 +39,7 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// |---|---|
 /// | `PyTensor<'_, f32, 2>` | `float32`, 2 dimensions |
 /// | `PyTensor<'_, f32>` | `float32`, any number of dimensions |
-/// | `PyTensor<'_, AnyElement, 2>` | every dtype, 2 dimensions |
+/// | [`PyTensor<'_, AnyElement, 2>`](crate::python::AnyElement) | every dtype, 2 dimensions |
 /// | `PyTensor<'_>` | every array in host memory |
 /// | `Option<PyTensor<'_, f32>>` | an array or `None` |
 /// | `Vec<PyTensor<'_, f32>>` | a list or tuple of arrays, and `*args` |

@@ -2,8 +2,8 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
 
-use dlpack_traits::python::{Convert, FromTensor, PyTensor, PyTensorMut};
-use dlpack_traits::{AnyElement, DLPackImport, DataType, Element, ImportedStorage};
+use dlpack_traits::python::{AnyElement, Convert, FromTensor, PyTensor, PyTensorMut};
+use dlpack_traits::{DLPackImport, DataType, Element, ImportedStorage};
 use pyo3::prelude::*;
 
 use crate::imports::Held;
