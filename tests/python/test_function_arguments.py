@@ -397,6 +397,34 @@ def test_the_reason_why_memory_may_not_be_written(make, message):
     arguments.writable(floats(3).__dlpack__(max_version=(1, 0)))
 
 
+@pytest.mark.parametrize("function", [arguments.flat, arguments.flat_of_two])
+@pytest.mark.parametrize(
+    "make, dtype, wrong",
+    [
+        (lambda x: x, "x.astype('float32')", "numpy.ascontiguousarray(x)"),
+        (of_pytorch, "x.to(torch.float32)", "x.contiguous()"),
+        (
+            Exports,
+            "numpy.from_dlpack(x).astype('float32')",
+            "numpy.ascontiguousarray(numpy.from_dlpack(x))",
+        ),
+    ],
+)
+def test_advice_for_a_struct_is_for_the_class_of_the_argument(make, dtype, wrong, function):
+    """Also for each variant of an enum."""
+    of_enum = function is arguments.flat_of_two
+    given, found = advised(function, make(np.zeros((2, 3))))
+    assert found == (dtype.replace("float32", "uint8") if of_enum else dtype)
+    assert function(given) == 6
+    with_gaps = make(floats(2, 6)[:, ::2])
+    given, found = advised(function, with_gaps)
+    assert found == wrong and function(given) == 6
+    with pytest.raises(ValueError) as raised:
+        function(with_gaps)
+    assert str(raised.value).count(f"`{wrong}`") == (2 if of_enum else 1)
+    assert "(PyTorch)" not in str(raised.value)
+
+
 @pytest.mark.parametrize(
     "make, shape, advice",
     [

@@ -4,7 +4,7 @@
 mod text;
 
 #[cfg(feature = "pyo3")]
-pub(crate) use text::{cast, is_of_numpy, is_of_torch};
+pub(crate) use text::{COMPACT, cast, is_of_numpy, is_of_torch};
 
 use alloc::boxed::Box;
 use alloc::string::ToString;

@@ -7,7 +7,8 @@ use crate::describe::Order;
 use crate::dtype::DataType;
 
 /// Advice for Python users: how to make a tensor contiguous.
-const COMPACT: &str = "pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)";
+pub(crate) const COMPACT: &str =
+    "pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)";
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,15 +2,18 @@
 //! its own library where that is known.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec;
 
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use crate::device::Device;
 use crate::dtype::DataType;
-use crate::import::{ImportedTensor, is_of_numpy, is_of_torch};
-use crate::python::convert::ok_unless_exit;
+use crate::import::{
+    COMPACT, ImportError, ImportedTensor, MismatchKind, cast, is_of_numpy, is_of_torch,
+};
+use crate::python::convert::{discard, ok_unless_exit};
 
 /// The library of an object, which determines the expressions that convert it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,8 +61,11 @@ impl Library {
 
     /// How to convert the elements to the type `to`; an empty text if that is not known.
     pub(super) fn cast(self, tensor: &ImportedTensor, to: DataType) -> String {
-        let found = tensor.dtype();
-        let on_host = tensor.device().is_host();
+        self.cast_of(tensor.dtype(), tensor.device(), to)
+    }
+
+    fn cast_of(self, found: DataType, device: Device, to: DataType) -> String {
+        let on_host = device.is_host();
         match self {
             Self::NumPy | Self::CuPy | Self::Dpnp if is_of_numpy(to) => {
                 format!("; convert with `.astype('{to}')`")
@@ -80,6 +86,41 @@ impl Library {
         }
     }
 
+    /// The text of an error with the advice for this library.
+    fn adapted(self, text: &str, found: DataType, device: Device, error: &ImportError) -> String {
+        let ImportError::Mismatch(mismatch) = error else { return text.to_string() };
+        match mismatch.unmet() {
+            MismatchKind::DType { needed, .. } => {
+                match (cast(needed).to_string(), needed.first()) {
+                    (general, Some(&to)) if !general.is_empty() => {
+                        text.replace(&general, &self.cast_of(found, device, to))
+                    }
+                    _ => text.to_string(),
+                }
+            }
+            MismatchKind::Variant(refusals) => {
+                refusals.iter().fold(text.to_string(), |text, (_, refusal)| {
+                    self.adapted(&text, found, device, refusal)
+                })
+            }
+            _ => text.replace(COMPACT, self.contiguous(found, device)),
+        }
+    }
+
+    /// A copy that is contiguous in row-major order.
+    fn contiguous(self, found: DataType, device: Device) -> &'static str {
+        match self {
+            Self::NumPy | Self::Jax => "pass `numpy.ascontiguousarray(x)`",
+            Self::CuPy => "pass `cupy.ascontiguousarray(x)`",
+            Self::Dpnp => "pass `dpnp.ascontiguousarray(x)`",
+            Self::PyTorch => "pass `x.contiguous()`",
+            Self::Other if is_read_by_numpy(found, device) => {
+                "pass `numpy.ascontiguousarray(numpy.from_dlpack(x))`"
+            }
+            Self::Other | Self::Unknown => "pass a contiguous copy",
+        }
+    }
+
     /// As [`cast`](Self::cast), for an object that NumPy has converted to an array.
     pub(super) fn cast_by_numpy(self, to: DataType) -> String {
         match self {
@@ -97,7 +138,9 @@ impl Library {
             Self::NumPy | Self::CuPy | Self::Dpnp => "pass a copy, `x.copy()`",
             Self::PyTorch => "pass a copy, `x.clone()`",
             Self::Jax => "pass a copy, `numpy.array(x)`",
-            Self::Other if is_read_by_numpy(tensor) => "pass a copy, `numpy.from_dlpack(x).copy()`",
+            Self::Other if is_read_by_numpy(tensor.dtype(), tensor.device()) => {
+                "pass a copy, `numpy.from_dlpack(x).copy()`"
+            }
             Self::Other | Self::Unknown => "pass a copy",
         }
     }
@@ -107,7 +150,9 @@ impl Library {
     pub(super) fn versioned(self, tensor: &ImportedTensor) -> &'static str {
         match self {
             Self::NumPy => "update NumPy to 2.1 or later",
-            Self::PyTorch if is_read_by_numpy(tensor) => "pass `x.numpy()`, or update PyTorch",
+            Self::PyTorch if is_read_by_numpy(tensor.dtype(), tensor.device()) => {
+                "pass `x.numpy()`, or update PyTorch"
+            }
             Self::Unknown => {
                 "pass the object that it was made of, or call `__dlpack__(max_version=(1, 0))`"
             }
@@ -132,7 +177,9 @@ impl Library {
     pub(super) fn of_rank(self, tensor: &ImportedTensor, expected: usize) -> String {
         let array = match self {
             Self::Unknown => return String::new(),
-            Self::Other if !is_read_by_numpy(tensor) => return String::new(),
+            Self::Other if !is_read_by_numpy(tensor.dtype(), tensor.device()) => {
+                return String::new();
+            }
             Self::Other => "numpy.from_dlpack(x)",
             _ => "x",
         };
@@ -150,6 +197,30 @@ impl Library {
 }
 
 /// Whether `numpy.from_dlpack` imports the tensor.
-fn is_read_by_numpy(tensor: &ImportedTensor) -> bool {
-    is_of_numpy(tensor.dtype()) && tensor.device().is_host()
+fn is_read_by_numpy(dtype: DataType, device: Device) -> bool {
+    is_of_numpy(dtype) && device.is_host()
+}
+
+/// Makes the exception of an import into a type. The text of the error names expressions of
+/// NumPy and of PyTorch, which are replaced by those of the object's library.
+#[cold]
+pub(super) fn mismatched(
+    object: &Bound<'_, PyAny>,
+    dtype: DataType,
+    device: Device,
+    error: ImportError,
+) -> PyErr {
+    let text = error.to_string();
+    let adapted = match Library::of(object) {
+        Ok(library) => library.adapted(&text, dtype, device, &error),
+        Err(interrupt) => return interrupt,
+    };
+    let raised = PyErr::from(error);
+    if adapted == text {
+        return raised;
+    }
+    let py = object.py();
+    let instead = PyErr::from_type(raised.get_type(py), adapted);
+    discard(py, raised);
+    instead
 }

@@ -5,6 +5,7 @@ use core::ops::{Deref, DerefMut};
 use pyo3::Borrowed;
 use pyo3::prelude::*;
 
+use super::advice::mismatched;
 use super::checks;
 use crate::import::DLPackImport;
 
@@ -42,7 +43,11 @@ impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let tensor = checks::import(&object, None)?;
-        Ok(Self(T::from_dlpack(tensor)?))
+        let (dtype, device) = (tensor.dtype(), tensor.device());
+        match T::from_dlpack(tensor) {
+            Ok(value) => Ok(Self(value)),
+            Err(error) => Err(mismatched(&object, dtype, device, error)),
+        }
     }
 }
 

@@ -177,6 +177,41 @@ fn centroid(points: FromTensor<Points>) -> PyResult<Vec<f64>> {
     points.centroid()
 }
 
+/// Bytes or `float32`s.
+#[derive(DLPackImport)]
+enum Listed {
+    Bytes(Flat<u8>),
+    Floats(Flat<f32>),
+}
+
+/// Elements without gaps.
+#[derive(DLPackImport)]
+#[dlpack(require(contiguous))]
+struct Flat<T> {
+    data: ImportedStorage<T>,
+    shape: Vec<usize>,
+}
+
+/// The number of elements without gaps.
+#[pyfunction]
+fn flat(x: FromTensor<Flat<f32>>) -> usize {
+    count_of(&x)
+}
+
+/// The same for two dtypes.
+#[pyfunction]
+fn flat_of_two(x: FromTensor<Listed>) -> usize {
+    match &x.0 {
+        Listed::Bytes(bytes) => count_of(bytes),
+        Listed::Floats(floats) => count_of(floats),
+    }
+}
+
+fn count_of<T>(flat: &Flat<T>) -> usize {
+    let _ = &flat.data;
+    flat.shape.iter().product()
+}
+
 pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let arguments = PyModule::new(m.py(), "arguments")?;
     arguments.add_function(wrap_pyfunction!(matrix, m)?)?;
@@ -201,5 +236,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(scale_any, m)?)?;
     arguments.add_function(wrap_pyfunction!(add_into, m)?)?;
     arguments.add_function(wrap_pyfunction!(centroid, m)?)?;
+    arguments.add_function(wrap_pyfunction!(flat, m)?)?;
+    arguments.add_function(wrap_pyfunction!(flat_of_two, m)?)?;
     m.add_submodule(&arguments)
 }
