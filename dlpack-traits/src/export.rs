@@ -134,8 +134,8 @@ pub trait DLPackExport {
     /// It makes one allocation, and a second one for more than 8 dimensions.
     ///
     /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`,
-    /// `[T; N]`) or shares write access; otherwise, and for an element type with invalid bit
-    /// patterns such as `bool`, the tensor is READ_ONLY.
+    /// `[T; N]`) or shares write access. Otherwise the tensor is READ_ONLY, and also if the
+    /// element type has invalid bit patterns, as `bool` has.
     ///
     /// # Errors
     ///

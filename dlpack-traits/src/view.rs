@@ -142,8 +142,7 @@ impl<'a> TensorView<'a> {
     /// # Errors
     ///
     /// Those of the device, and [`Error::StreamOnHost`] if the consumer names a stream for host
-    /// memory. An
-    /// [`Error::Custom`] for device memory that was lent without
+    /// memory. An [`Error::Custom`] for device memory that was lent without
     /// [`synchronized_by`](DataRef::synchronized_by).
     #[inline]
     pub fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {

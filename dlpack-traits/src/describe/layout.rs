@@ -52,7 +52,7 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`].
+    /// [`Error::DimTooLarge`], and [`Error::OutOfMemory`] beyond 8 dimensions.
     #[inline]
     pub fn row_major<D: AsDims + ?Sized>(shape: &'a D) -> Result<Self, Error> {
         Self::ordered(shape, Order::RowMajor)
@@ -62,7 +62,7 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`].
+    /// [`Error::DimTooLarge`], and [`Error::OutOfMemory`] beyond 8 dimensions.
     #[inline]
     pub fn column_major<D: AsDims + ?Sized>(shape: &'a D) -> Result<Self, Error> {
         Self::ordered(shape, Order::ColumnMajor)
@@ -72,7 +72,7 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`].
+    /// [`Error::DimTooLarge`], and [`Error::OutOfMemory`] beyond 8 dimensions.
     #[inline(always)]
     pub fn ordered<D: AsDims + ?Sized>(
         shape: &'a D,
@@ -85,8 +85,8 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`], [`Error::StrideTooLarge`];
-    /// [`TensorView::new`](crate::TensorView::new) rejects a wrong number of strides.
+    /// [`Error::DimTooLarge`], [`Error::StrideTooLarge`], and [`Error::OutOfMemory`] beyond 8
+    /// dimensions; [`TensorView::new`](crate::TensorView::new) rejects a wrong number of strides.
     #[inline]
     pub fn strided<D, S>(shape: &'a D, strides: &'a S) -> Result<Self, Error>
     where

@@ -71,8 +71,9 @@ use crate::version::Version;
 /// ```
 ///
 /// The handle is one pointer to a heap allocation, which stores the validated metadata and
-/// takes 7 ns with its release. A handle that stored shape and strides inline would not allocate, but each
-/// move of it would cost more; [`ImportedSlice`](crate::ImportedSlice) allocates nothing.
+/// takes 7 ns with its release. A handle that stored shape and strides inline would not
+/// allocate, but each move of it would cost more; [`ImportedSlice`](crate::ImportedSlice)
+/// allocates nothing.
 pub struct ImportedTensor {
     /// The only owner of the node, unless this handle is a part of an `ImportedStorage`.
     node: TryArc<Node>,

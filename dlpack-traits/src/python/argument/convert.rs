@@ -31,8 +31,8 @@ use crate::python::import::from_dlpack::from_dlpack;
 /// ```
 ///
 /// An array that meets the type is passed as it is, zero-copy. Otherwise NumPy converts it: it
-/// copies lists, numbers and elements of another dtype, and an empty array has any numeric
-/// dtype. The rule is NumPy's `casting="same_kind"`, and integers must keep their values:
+/// copies lists, numbers and elements of another dtype. An empty array converts to any numeric
+/// dtype. Otherwise the rule is NumPy's `casting="same_kind"`, and integers must keep their values:
 ///
 /// | from | to | |
 /// |---|---|---|

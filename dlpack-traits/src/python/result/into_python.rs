@@ -12,9 +12,10 @@ use crate::python::numpy::array_of;
 /// `ndarray`).
 ///
 /// The object owns the tensor: the memory is freed when the last object that shares it is
-/// released. Python may write elements of a `Vec<T>` or a
-/// [`SharedBuffer`](crate::SharedBuffer), unless their type has invalid bit patterns, as `bool`
-/// has; [`mutability`](crate::guide::mutability) lists the other storages.
+/// released. Python may write if the storage has a single owner, as `Vec<T>` has, or shares
+/// write access, as [`SharedBuffer`](crate::SharedBuffer) does; not if the element type has
+/// invalid bit patterns, as `bool` has. [`mutability`](crate::guide::mutability) lists the
+/// storages.
 pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// Converts to a NumPy array.
     ///
