@@ -220,11 +220,12 @@ def verdict(row):
 
 
 def figure(value, bar=None):
-    """Three digits; one more where a value and its bar would look equal."""
+    """Three digits; more where a value and its bar would look equal."""
     if value is None:
         return ""
     if bar is not None and value != bar and figure(value) == figure(bar):
-        return f"{value:.3f}"
+        digits = next((n for n in range(3, 6) if round(value, n) != round(bar, n)), 6)
+        return f"{value:.{digits}f}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 

@@ -135,7 +135,7 @@ pub fn threads(report: &mut Report) {
             ("floor", &|| done(Floor::export(Samples::new()))),
             ("dlpack-traits", &|| done(Ours::export(Samples::new()))),
             ("dlpack-traits, one Arc<[f32]>", &|| done(OursArc::export_shared(&arc))),
-            ("dlpack-traits, one Shared", &|| done(Ours::export_shared(&shared))),
+            ("dlpack-traits, one ExportArc", &|| done(Ours::export_shared(&shared))),
         ];
         let mut samples = vec![Vec::new(); runs.len()];
         for _ in 0..9 {
