@@ -61,7 +61,7 @@ impl<'a> TensorView<'a> {
         // is the next statement but one. An implementation can borrow the slot for longer
         // only if it keeps the description, and then `into_facts` rejects the tensor that it
         // returned.
-        // 2. `new` initialised the spill.
+        // 2. `new` initialized the spill.
         let out = Describe::new(unsafe { SlotMut::at(place) });
         let checked = describe(out)?.into_checked();
         let facts = checked.into_facts(place)?;

@@ -224,7 +224,7 @@ unsafe impl<T> Marker for [T; 0] {}
 // SAFETY: by 1 of `Fields` the type is a struct of `P::COUNT` fields of the type `P::Field`
 // (see `proven`), and of fields that are `Marker`s.
 // 1. `proven` asserts that the struct is no larger than the former, so that it has no
-//    padding; by 1 of `ElementField` they are initialised, and by 1 of `Marker` the others have no
+//    padding; by 1 of `ElementField` they are initialized, and by 1 of `Marker` the others have no
 //    bytes.
 // 2. By 2 of `ElementField`; fields without bytes cannot be changed.
 // 3. The constants are those of the fields. The size is asserted.

@@ -70,7 +70,7 @@ impl<T: Element> RawPointer for NonNull<T> {
 /// # Safety
 ///
 /// For as long as the loan lives:
-/// 1. `pointer.address()` is the first of `len` initialised elements (or bytes) of one
+/// 1. `pointer.address()` is the first of `len` initialized elements (or bytes) of one
 ///    allocation on `device`, aligned, or `len` is 0;
 /// 2. no one writes to them, and no work that does is pending except work that a field with
 ///    the role `sync` waits for;

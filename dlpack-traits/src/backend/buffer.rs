@@ -204,7 +204,7 @@ impl<B: Backend> DeviceBuffer<B> {
     ///    allocation on the device of `stream` (or, where
     ///    [`Device::has_addresses`] is false, a handle to an object of as many),
     ///    and `byte_len` is at most `isize::MAX`.
-    /// 2. They are initialised, any pattern of bits in them is acceptable to
+    /// 2. They are initialized, any pattern of bits in them is acceptable to
     ///    their owner, and `data` is aligned for `dtype`.
     /// 3. They may be read and written. If the processor can reach them, Rust code
     ///    accesses them in ways that do not race with byte-wise relaxed atomic reads and

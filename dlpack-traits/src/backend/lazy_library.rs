@@ -64,7 +64,7 @@ impl<Calls, Runtime> Loaded<Calls, Runtime> {
             let mut names = self.names.iter().filter(|_| any);
             let loaded = names.find_map(|name| already_loaded(name));
             // SAFETY: by our caller's 1 this is the library. Loading it runs its
-            // initialisers, which the caller wants when it uses one of its devices.
+            // initializers, which the caller wants when it uses one of its devices.
             let from_file = || unsafe { Library::new(file) }.ok();
             loaded.or_else(from_file).ok_or(Error::NoLibrary { name })
         })

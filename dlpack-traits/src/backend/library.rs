@@ -10,7 +10,7 @@ use crate::error::Error;
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub(super) fn open(names: &'static [&'static str]) -> Result<Library, Error> {
     let mut loaded = names.iter().filter_map(|name| already_loaded(name));
-    // SAFETY: loading a vendor's runtime runs its initialisers, which the caller wants when
+    // SAFETY: loading a vendor's runtime runs its initializers, which the caller wants when
     // it uses one of its devices.
     let mut loadable = names.iter().filter_map(|name| unsafe { Library::new(name) }.ok());
     let name = names.first().copied().unwrap_or_default();
@@ -24,7 +24,7 @@ pub(super) fn already_loaded(name: &str) -> Option<Library> {
 
     /// `RTLD_NOLOAD` on Linux.
     const NO_LOAD: i32 = 4;
-    // SAFETY: with `RTLD_NOLOAD` nothing is loaded, so no initialiser runs.
+    // SAFETY: with `RTLD_NOLOAD` nothing is loaded, so no initializer runs.
     let library = unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | NO_LOAD) };
     library.ok().map(Library::from)
 }

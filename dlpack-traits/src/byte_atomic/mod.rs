@@ -63,7 +63,7 @@ const IN_REGISTERS: usize = 32;
 ///
 /// # Safety
 ///
-/// 1. During the call, `from` is the first of `len` initialised bytes that may be read; under
+/// 1. During the call, `from` is the first of `len` initialized bytes that may be read; under
 ///    Miri, its pointer may also be used to write.
 /// 2. During the call, all accesses to them by other Rust code are reads, or byte-wise
 ///    atomic.
@@ -83,9 +83,9 @@ pub(crate) use routine::copy_ahead_from_shared;
 ///
 /// # Safety
 ///
-/// 1. During the call, `from` is the first of `len` initialised bytes that may be read, and
+/// 1. During the call, `from` is the first of `len` initialized bytes that may be read, and
 ///    that no one writes.
-/// 2. During the call, `to` is the first of `len` initialised bytes that may be read and
+/// 2. During the call, `to` is the first of `len` initialized bytes that may be read and
 ///    written, and that do not overlap those of `from`.
 /// 3. During the call, all accesses to them by other Rust code are byte-wise atomic.
 pub(crate) use routine::copy_to_shared;
@@ -157,7 +157,7 @@ pub(crate) unsafe fn load_one_by_one<const RUN: usize>(from: *const u8, step: is
 ///
 /// # Safety
 ///
-/// 1. All bytes of `value` are initialised.
+/// 1. All bytes of `value` are initialized.
 /// 2. and 3. are those of [`copy_to_shared`], with the size of `T` as `len`.
 #[inline(always)]
 pub(crate) unsafe fn store<T: Copy>(to: *mut u8, value: T) {

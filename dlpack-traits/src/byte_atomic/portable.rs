@@ -24,7 +24,7 @@ pub(crate) unsafe fn copy_from_shared(from: *const u8, to: *mut u8, len: usize) 
     if len == 0 {
         return;
     }
-    // SAFETY: the bytes are initialised, alive during the call, and aligned, as any byte
+    // SAFETY: the bytes are initialized, alive during the call, and aligned, as any byte
     // is. Only relaxed loads of one byte go through the references, which the standard
     // library documents to work on read-only memory. By 2 all other accesses are reads or
     // atomics of this size.

@@ -27,7 +27,7 @@ impl Register {
         let first = self.0.as_mut_ptr().cast::<T>();
         // SAFETY: by `capacity` the register is aligned for the elements and has their size.
         // It is borrowed uniquely; by 4 of `Element` any bytes are valid, and by its 1 all
-        // bytes of an element are initialised.
+        // bytes of an element are initialized.
         unsafe { slice::from_raw_parts_mut(first, const { Self::capacity::<T>() }) }
     }
 }

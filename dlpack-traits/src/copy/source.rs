@@ -39,7 +39,7 @@ impl ByteSpan {
 
 /// The memory that is copied from.
 ///
-/// Invariant: for `'a`, `span` consists of initialised bytes that are lent with this access.
+/// Invariant: for `'a`, `span` consists of initialized bytes that are lent with this access.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     span: ByteSpan,
@@ -73,14 +73,14 @@ impl<'a> Source<'a> {
     ///
     /// # Safety
     ///
-    /// 1. For `'a`, these bytes are initialised, and lent with this access. `low` is not
+    /// 1. For `'a`, these bytes are initialized, and lent with this access. `low` is not
     ///    positive, and not above `high`.
     #[inline]
     pub(crate) unsafe fn new(first: *mut u8, low: isize, high: isize, access: Access) -> Self {
         Self { span: span_of(first, low, high), access, lent: PhantomData }
     }
 
-    /// Reads one run of `to.len()` bytes to uninitialised memory, and returns it.
+    /// Reads one run of `to.len()` bytes to uninitialized memory, and returns it.
     ///
     /// `None` if the run does not lie in the span, and for none.
     #[inline]
@@ -93,7 +93,7 @@ impl<'a> Source<'a> {
         let ahead = if self.span.len >= LARGE { Prefetch::NextBlock } else { Prefetch::No };
         // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is borrowed uniquely.
         unsafe { self.access.copy(from, to.as_mut_ptr().cast(), to.len(), ahead) };
-        // SAFETY: all bytes of `to` were just written, with initialised ones.
+        // SAFETY: all bytes of `to` were just written, with initialized ones.
         Some(unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) })
     }
 
@@ -131,7 +131,7 @@ impl<'a> Source<'a> {
         for part in rest.chunks_exact_mut(RUN) {
             // SAFETY: 1. The run lies in the span, by `runs`.
             let run = unsafe { self.access.load::<[u8; RUN]>(from) };
-            // SAFETY: lent bytes are initialised.
+            // SAFETY: lent bytes are initialized.
             part.copy_from_slice(&unsafe { run.assume_init() });
             from = from.wrapping_offset(row.step);
         }
@@ -154,7 +154,7 @@ impl<'a> Source<'a> {
 
 /// The memory that is copied to.
 ///
-/// Invariant: for `'a`, `span` consists of initialised bytes that may be read and written,
+/// Invariant: for `'a`, `span` consists of initialized bytes that may be read and written,
 /// and that Rust code accesses byte-wise atomically only.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
@@ -167,7 +167,7 @@ impl Target<'_> {
     ///
     /// # Safety
     ///
-    /// 1. For `'a`, these bytes are initialised, may be read and written, and are accessed
+    /// 1. For `'a`, these bytes are initialized, may be read and written, and are accessed
     ///    by other Rust code byte-wise atomically only. `low` is not positive, and not above
     ///    `high`.
     #[inline]
@@ -198,7 +198,7 @@ impl Target<'_> {
         }
         // SAFETY: 1 and 2: by the invariant, as the span contains the value.
         let value = unsafe { byte_atomic::load::<T>(self.span.start) };
-        // SAFETY: `load` initialised all bytes, and by 4 of `Element` any are valid.
+        // SAFETY: `load` initialized all bytes, and by 4 of `Element` any are valid.
         Some(unsafe { value.assume_init() })
     }
 

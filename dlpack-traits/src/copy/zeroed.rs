@@ -37,7 +37,7 @@ impl Copied {
         const { assert!(align_of::<T>() <= ALIGNMENT, "the memory is aligned to 64 bytes") };
         let () = BitsAreValid::<T>::OK;
         let len = self.block.byte_len().checked_div(size_of::<T>()).unwrap_or(0);
-        // SAFETY: the block owns these bytes, which were initialised when it was made, and is
+        // SAFETY: the block owns these bytes, which were initialized when it was made, and is
         // borrowed uniquely. They are aligned for a `T`, and by 4 of `Element` any bytes are one,
         // because `ANY_BITS` is true.
         unsafe { slice::from_raw_parts_mut(self.block.as_ptr().cast(), len) }

@@ -15,7 +15,7 @@ use crate::strides::{self, MAX_NDIM};
 
 /// The shape and the strides in a slot, while they are written there.
 ///
-/// Invariant: `start` points to twice `ndim` initialised numbers, in the slot or in its
+/// Invariant: `start` points to twice `ndim` initialized numbers, in the slot or in its
 /// spill.
 #[derive(Debug)]
 pub(super) struct Lists<'a> {
@@ -324,7 +324,7 @@ fn write_all<I: Dim>(mut slot: SlotMut<'_>, refused: bool, strides: &[I]) -> boo
 
 /// A slot in which a tensor was described.
 ///
-/// Invariant: its `DLTensor` is initialised, and its lists have `ndim` numbers each, in the
+/// Invariant: its `DLTensor` is initialized, and its lists have `ndim` numbers each, in the
 /// slot or in its spill. No one writes to them for `'a`.
 #[derive(Clone, Copy)]
 pub(crate) struct Described<'a> {
@@ -342,7 +342,7 @@ impl<'a> Described<'a> {
     /// The C struct. Its pointers to the lists are valid for the lifetime of the result.
     #[inline(always)]
     pub(super) fn tensor(self) -> &'a DLTensor {
-        // SAFETY: by the invariant the `DLTensor` is initialised, and is alive and
+        // SAFETY: by the invariant the `DLTensor` is initialized, and is alive and
         // unchanged for `'a`.
         unsafe { &*self.slot.cast::<DLTensor>() }
     }

@@ -14,7 +14,7 @@ use crate::ffi;
 /// A [`Shaped`] in memory, for the call of [`check_slow`](super::check::check_slow).
 ///
 /// The description of each type is inlined and contains the stores of all fields. So there
-/// are few fields, all of them are initialised, and those that are usually constant are
+/// are few fields, all of them are initialized, and those that are usually constant are
 /// adjacent: the compiler merges stores of adjacent constants (measured: 110 bytes of code
 /// less per description than for a `Shaped`).
 #[derive(Clone, Copy, Debug)]

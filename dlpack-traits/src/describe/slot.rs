@@ -64,7 +64,7 @@ impl Slot {
 }
 
 impl Slot {
-    /// Initialises the fields that are read before a tensor is described.
+    /// Initializes the fields that are read before a tensor is described.
     ///
     /// # Safety
     ///
@@ -89,7 +89,7 @@ impl Slot {
         unsafe { place.write(data.cast()) }
     }
 
-    /// The C struct, which is initialised once a tensor was described.
+    /// The C struct, which is initialized once a tensor was described.
     #[inline(always)]
     pub(crate) fn tensor(&self) -> &MaybeUninit<DLTensor> {
         &self.tensor
@@ -194,7 +194,7 @@ fn spill_of(slot: *mut Slot) -> *mut Option<Spill> {
 /// It stores the address, because addresses of the lists are derived from it, and a use of a
 /// `&mut Slot` would make them invalid.
 ///
-/// Invariant: for `'a` the slot is alive, its `spill` is initialised, and no one else
+/// Invariant: for `'a` the slot is alive, its `spill` is initialized, and no one else
 /// accesses it.
 #[derive(Debug)]
 #[repr(transparent)]
@@ -212,7 +212,7 @@ impl<'a> SlotMut<'a> {
     /// # Safety
     ///
     /// 1. `slot` points to a slot that only the result accesses for `'a`.
-    /// 2. Its `spill` is initialised.
+    /// 2. Its `spill` is initialized.
     #[inline(always)]
     pub(crate) unsafe fn at(slot: *mut Slot) -> Self {
         Self { slot, life: PhantomData }
@@ -231,7 +231,7 @@ impl<'a> SlotMut<'a> {
     /// The spill, if there is one.
     #[inline(always)]
     fn spilled(&self) -> Option<Spill> {
-        // SAFETY: by the invariant it is initialised, and only we access it.
+        // SAFETY: by the invariant it is initialized, and only we access it.
         unsafe { spill_of(self.slot).read() }
     }
 

@@ -25,7 +25,7 @@ pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
 /// # Safety
 ///
 /// An implementation promises that
-/// 1. every byte of a value is initialised: no padding, no uninitialised part;
+/// 1. every byte of a value is initialized: no padding, no uninitialized part;
 /// 2. nothing can be changed through a shared reference: no `Cell`, no atomics;
 /// 3. `DTYPE` describes the type's memory, or that of each part of an array with
 ///    the axes `AXES`, and the sizes agree with `size_of::<Self>()` (asserted at
@@ -81,7 +81,7 @@ macro_rules! pod_elements {
             is_pod::<$type>();
         };
         // SAFETY: `is_pod` above asserts that the type is plain old data, which
-        // 1. has no padding and no uninitialised bytes,
+        // 1. has no padding and no uninitialized bytes,
         // 2. has no interior mutability, and
         // 4. is valid for any pattern of bits.
         // 3. The size is asserted by `SizeMatches`.
@@ -112,7 +112,7 @@ pod_elements! {
 }
 
 // SAFETY:
-// 1. `bool` is one initialised byte.
+// 1. `bool` is one initialized byte.
 // 2. It has no interior mutability.
 // 3. `BOOL` has 8 bits.
 // 4. Only 0 and 1 are valid, and `ANY_BITS` is false.

@@ -28,7 +28,7 @@ use super::{Complex, Element, Lanes, SizeMatches};
 ///     On,
 /// }
 ///
-/// // SAFETY: 1. and 2. It is one byte, always initialised. 3. `U8` has one byte.
+/// // SAFETY: 1. and 2. It is one byte, always initialized. 3. `U8` has one byte.
 /// // 4. `ANY_BITS` is false.
 /// unsafe impl Element for Switch {
 ///     const DTYPE: DataType = DataType::U8;
@@ -114,7 +114,7 @@ pub(crate) fn zero<T: AnyBits>() -> T {
 #[inline(always)]
 pub(crate) fn bytes_of<T: Element>(elements: &[T]) -> &[u8] {
     let () = SizeMatches::<T>::OK;
-    // SAFETY: by 1 of `Element` all bytes of the slice are initialised, and by its 2
+    // SAFETY: by 1 of `Element` all bytes of the slice are initialized, and by its 2
     // nothing can change them while they are borrowed.
     unsafe { core::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
@@ -125,7 +125,7 @@ pub(crate) fn bytes_of_mut<T: AnyBits>(elements: &mut [T]) -> &mut [u8] {
     let () = BitsAreValid::<T>::OK;
     let () = SizeMatches::<T>::OK;
     let byte_len = size_of_val(elements);
-    // SAFETY: by 1 of `Element` all bytes of the slice are initialised, it is borrowed
+    // SAFETY: by 1 of `Element` all bytes of the slice are initialized, it is borrowed
     // exclusively, and by 4 of `Element` any bytes may be written, because `ANY_BITS` is
     // true.
     unsafe { core::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), byte_len) }

@@ -20,7 +20,7 @@ use crate::strides::MAX_NDIM;
 ///
 /// The header's contract:
 /// 1. `prototype` is NULL, or points to a struct whose `dtype`, `ndim`, `shape`
-///    and `device` are initialised, and `shape` is NULL or has `ndim` entries if
+///    and `device` are initialized, and `shape` is NULL or has `ndim` entries if
 ///    that is 1 to 64.
 /// 2. `out` is NULL, or may be written.
 /// 3. `SetError` is NULL, or may be called with `error_ctx` and two C strings.
@@ -53,7 +53,7 @@ pub(super) unsafe extern "C" fn allocate<B: Backends>(
     -1
 }
 
-/// A `DLTensor` of which only the fields that describe a new tensor are initialised.
+/// A `DLTensor` of which only the fields that describe a new tensor are initialized.
 #[repr(C)]
 struct Fields {
     _data: MaybeUninit<*mut c_void>,
@@ -85,7 +85,7 @@ unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, TableEr
     if prototype.is_null() {
         return Err(TableError::NullArgument { name: "prototype" });
     }
-    // SAFETY: by 1 the struct may be read, and its fields that are read are initialised.
+    // SAFETY: by 1 the struct may be read, and its fields that are read are initialized.
     let Fields { device, ndim, dtype, shape, .. } = unsafe { prototype.cast::<Fields>().read() };
     let ndim = usize::try_from(ndim).map_err(|_| Error::NegativeRank { ndim })?;
     if ndim > MAX_NDIM {

@@ -40,7 +40,7 @@ pub(super) fn at_least<'b, T>(
 /// Borrows a buffer as bytes.
 #[inline]
 pub(super) fn as_bytes<T>(buffer: &mut [MaybeUninit<T>]) -> &mut [MaybeUninit<u8>] {
-    // SAFETY: it is the same memory, borrowed uniquely. Any bytes, also uninitialised ones,
+    // SAFETY: it is the same memory, borrowed uniquely. Any bytes, also uninitialized ones,
     // are a valid `MaybeUninit` of either type.
     unsafe { slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), size_of_val(buffer)) }
 }
@@ -63,7 +63,7 @@ pub(super) fn read<'b, T: Readable>(
     }
     let len = bytes.len().checked_div(size_of::<T>()).unwrap_or(0);
     // SAFETY: the bytes are the start of `buffer`, so they are aligned, and borrowed
-    // uniquely. They are `len` elements, all initialised, and by 1 of `Readable` valid values.
+    // uniquely. They are `len` elements, all initialized, and by 1 of `Readable` valid values.
     Ok(unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), len) })
 }
 
@@ -71,10 +71,10 @@ pub(super) fn read<'b, T: Readable>(
 ///
 /// # Safety
 ///
-/// 1. All bytes are initialised.
+/// 1. All bytes are initialized.
 #[inline(always)]
 pub(super) unsafe fn checked<T: Readable>(element: MaybeUninit<T>) -> Result<T, Error> {
-    // SAFETY: by 1 the bytes of the local variable are initialised.
+    // SAFETY: by 1 the bytes of the local variable are initialized.
     let own_bytes = unsafe { slice::from_raw_parts(element.as_ptr().cast(), size_of::<T>()) };
     if !T::are_valid(own_bytes) {
         return Err(Error::InvalidBits { dtype: T::DTYPE });

@@ -79,7 +79,7 @@ impl ImportedTensor {
     #[inline]
     pub(super) fn source(&self) -> Source<'_> {
         let Range { start, end } = self.byte_range();
-        // SAFETY: 1. By 4 of `from_raw` these bytes are initialised, and alive as long as the
+        // SAFETY: 1. By 4 of `from_raw` these bytes are initialized, and alive as long as the
         // handle, which is borrowed. This crate lent them with this access, or 5 of `from_raw`
         // guarantees the same.
         unsafe { Source::new(self.data_ptr().cast_mut(), start, end, self.access()) }

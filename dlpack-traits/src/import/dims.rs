@@ -15,7 +15,7 @@ pub(super) const INLINE: usize = 8;
 /// allocation beyond.
 ///
 /// Invariant: if `heap` is empty, the first `ndim` numbers of each half of `inline` are
-/// initialised.
+/// initialized.
 pub(super) struct ImportedDims {
     ndim: usize,
     /// The shape, then the strides, of more dimensions than fit inline.
@@ -134,7 +134,7 @@ impl ImportedDims {
     fn in_place(&self, first: usize) -> &[i64] {
         let numbers = self.inline.get(first..).unwrap_or_default();
         let ndim = self.ndim.min(numbers.len());
-        // SAFETY: by the invariant `ndim` numbers are initialised from 0 and from `INLINE`
+        // SAFETY: by the invariant `ndim` numbers are initialized from 0 and from `INLINE`
         // on, and `ndim` is at most the length of `numbers`.
         unsafe { slice::from_raw_parts(numbers.as_ptr().cast(), ndim) }
     }
@@ -196,6 +196,6 @@ fn copy_to<N>(
 /// into two, and did in release builds.
 #[inline(always)]
 fn read_once(number: &i64) -> i64 {
-    // SAFETY: `number` is a reference to an initialised number.
+    // SAFETY: `number` is a reference to an initialized number.
     unsafe { (&raw const *number).read_volatile() }
 }

@@ -135,7 +135,7 @@ impl<'a, T: Readable> Elements<'a, T> {
     #[inline]
     pub(super) fn source(&self) -> Source<'a> {
         let (low, high) = self.bytes;
-        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` these bytes are initialised, and alive as
+        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` these bytes are initialized, and alive as
         // long as the handle, which is borrowed for `'a`. This crate lent them with this
         // access, or 5 of `from_raw` guarantees the same.
         unsafe { Source::new(self.typed.first, low, high, self.access) }
@@ -153,11 +153,11 @@ impl<'a, T: Readable> Elements<'a, T> {
         let position = self.typed.position(index)?;
         let place = self.typed.first.wrapping_offset(position);
         // SAFETY: 1. `position` was computed from an index inside of the shape, so by 4 of
-        // `ImportedTensor::from_raw` it leads to an element, which is initialised, and alive as
+        // `ImportedTensor::from_raw` it leads to an element, which is initialized, and alive as
         // long as the handle, which is borrowed. This crate lent it with this access, or 5
         // of `from_raw` guarantees the same.
         let element = unsafe { self.access.load::<T>(place) };
-        // SAFETY: 1. `load` read all bytes from initialised memory.
+        // SAFETY: 1. `load` read all bytes from initialized memory.
         unsafe { block::checked(element) }
     }
 
@@ -297,7 +297,7 @@ impl<'a, T: Readable> Elements<'a, T> {
         if self.access != Access::Frozen {
             return Ok(None);
         }
-        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` the elements are initialised, and alive
+        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` the elements are initialized, and alive
         // as long as the handle, which is borrowed for `'a`. This crate lent them from a `&[T]`,
         // so no one writes them.
         match unsafe { self.typed.as_slice() } {
@@ -402,7 +402,7 @@ impl<'a, T: Readable> Elements<'a, T> {
     pub fn copy_to_slice(&self, to: &mut [T]) -> Result<(), Error> {
         self.typed.same_len(to.len())?;
         if T::ANY_BITS {
-            // SAFETY: it is the same memory, borrowed uniquely. `copy_to` writes initialised
+            // SAFETY: it is the same memory, borrowed uniquely. `copy_to` writes initialized
             // bytes only, and by 4 of `Element` any such bytes are a valid `T`.
             let room = unsafe {
                 slice::from_raw_parts_mut(to.as_mut_ptr().cast::<MaybeUninit<T>>(), to.len())

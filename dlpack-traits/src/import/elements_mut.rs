@@ -117,9 +117,9 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
         let typed = self.elements.typed();
         let position = typed.position(index)?;
         let place = typed.first.wrapping_offset(position);
-        // SAFETY: 1. By 1 of `Element` all bytes of an element are initialised. 2. `position`
+        // SAFETY: 1. By 1 of `Element` all bytes of an element are initialized. 2. `position`
         // was computed from an index inside of the shape, so by 4 of
-        // `ImportedTensor::from_raw` it leads to an element, which is initialised, and may be
+        // `ImportedTensor::from_raw` it leads to an element, which is initialized, and may be
         // read and written, because READ_ONLY is not set. 3. Guaranteed by 5 of `ImportedTensor::from_raw`; memory
         // of an own export is shared, so all other accesses in Rust are byte-wise atomic.
         unsafe { byte_atomic::store(place, value) };
@@ -130,7 +130,7 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
     #[inline]
     fn target(&self) -> Target<'_> {
         let (low, high) = self.elements.byte_range();
-        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` these bytes are initialised, may be read
+        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` these bytes are initialized, may be read
         // and written, because READ_ONLY is not set, and are alive as long as the handle,
         // which is borrowed. Other accesses are byte-wise atomic by 5 of `from_raw`, or this
         // crate lent the memory shared or exclusively.

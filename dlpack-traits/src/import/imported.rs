@@ -98,16 +98,16 @@ impl ImportedTensor {
     /// The fields of the struct are checked for consistency with each other. Whether they
     /// are true cannot be checked, so the caller promises:
     ///
-    /// 1. `managed` is NULL, or points to an aligned, initialised struct of type `A`, which
+    /// 1. `managed` is NULL, or points to an aligned, initialized struct of type `A`, which
     ///    no one writes or frees until its deleter is called. If it has a major version
     ///    other than 1, only its fields up to `deleter` need to exist.
     /// 2. The caller owns the struct and gives it away: its deleter, if it is not NULL, may
     ///    be called once, by any thread, and no one else calls it.
     /// 3. If `ndim` is 1 to 64, each of `shape` and `strides` is NULL, or points to `ndim`
-    ///    aligned, initialised numbers, which no one writes meanwhile.
+    ///    aligned, initialized numbers, which no one writes meanwhile.
     /// 4. If this returns `Ok`: from the lowest byte of an element to the
     ///    highest, all memory that the struct describes is part of one
-    ///    allocation on `device`, is initialised and, until the deleter is
+    ///    allocation on `device`, is initialized and, until the deleter is
     ///    called, may be read by any thread, and written too, unless READ_ONLY
     ///    is set, or the struct is a legacy one and the policy is not
     ///    [`legacy_writable`](ImportPolicy::legacy_writable). On host devices the

@@ -191,7 +191,7 @@ impl<T> Deref for ImportedSlice<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         // SAFETY: the checks of `from_raw` found `len` aligned, contiguous elements of this
-        // type; by its 4 and 6 they are initialised, alive and not written as long as
+        // type; by its 4 and 6 they are initialized, alive and not written as long as
         // `self` is alive.
         unsafe { slice::from_raw_parts(self.first.as_ptr(), self.len) }
     }

@@ -299,7 +299,7 @@ fn memory_as(tensor: &ImportedTensor, dtype: DataType) -> DataRef<'_> {
     // SAFETY:
     // 1. By 4 of `ImportedTensor::from_raw` there are that many bytes of one allocation, alive as
     //    long as the handle; or `start` is the handle of an object with at least as many.
-    // 2. By 4 they are initialised, and the producer decides what they mean. Their type has
+    // 2. By 4 they are initialized, and the producer decides what they mean. Their type has
     //    a size.
     // 3. By 4 they may be read, and written unless the tensor is read-only. By 5 no
     //    Rust reference conflicts, and other accesses are byte-wise atomic or

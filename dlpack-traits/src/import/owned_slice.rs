@@ -136,7 +136,7 @@ impl<T> OwnedSlice<T> {
         T: Element,
     {
         let () = SizeMatches::<T>::OK;
-        // An element has no padding, so all of its bytes are initialised.
+        // An element has no padding, so all of its bytes are initialized.
         let len = size_of_val(&*self);
         OwnedSlice { tensor: self.tensor, len, elements: PhantomData }
     }

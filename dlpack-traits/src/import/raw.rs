@@ -67,7 +67,7 @@ pub(super) unsafe fn read_tensor<'a>(
 ///
 /// # Safety
 ///
-/// 1. `array` is NULL, or points to `len` aligned, initialised numbers, which no thread
+/// 1. `array` is NULL, or points to `len` aligned, initialized numbers, which no thread
 ///    writes for `'a`; or `len` is 0.
 #[inline(always)]
 pub(super) unsafe fn read_array<'a>(array: *const i64, len: usize) -> Option<&'a [i64]> {
@@ -76,7 +76,7 @@ pub(super) unsafe fn read_array<'a>(array: *const i64, len: usize) -> Option<&'a
     } else if array.is_null() {
         None
     } else {
-        // SAFETY: by 1 the numbers are initialised, aligned and not written for `'a`.
+        // SAFETY: by 1 the numbers are initialized, aligned and not written for `'a`.
         Some(unsafe { slice::from_raw_parts(array, len) })
     }
 }

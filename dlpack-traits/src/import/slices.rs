@@ -168,7 +168,7 @@ impl<'a> Frozen<'a> {
     /// [`Error::Misaligned`], [`Error::InvalidBits`].
     #[inline]
     pub fn as_slice<T: Readable>(self) -> Result<&'a [T], Error> {
-        // SAFETY: 1. By 4 of `from_raw` the elements are initialised, and alive as long as the
+        // SAFETY: 1. By 4 of `from_raw` the elements are initialized, and alive as long as the
         // handle, which is borrowed for `'a`. By 1 of `assume_frozen` (or because no one else
         // accesses them) no one writes them.
         unsafe { self.tensor.typed::<T>()?.as_slice() }
@@ -190,7 +190,7 @@ impl<'a> Frozen<'a> {
             let element = first.wrapping_offset(position);
             // SAFETY: by 4 of `from_raw` the offset leads to an element of the same
             // allocation. The element is aligned, any bits are a valid `T`, and by 4 of
-            // `from_raw` it is initialised and alive as long as the handle, which is
+            // `from_raw` it is initialized and alive as long as the handle, which is
             // borrowed for `'a`. By 1 of `assume_frozen` (or because no one else accesses
             // them) no one writes to it.
             unsafe { &*element.cast::<T>() }
@@ -212,7 +212,7 @@ impl<'a> Frozen<'a> {
         let len = self.tensor.byte_range().end.unsigned_abs();
         let first = self.tensor.data_ptr();
         let first = if len == 0 { core::ptr::dangling() } else { first };
-        // SAFETY: by 4 of `from_raw` there are `len` initialised bytes from the first
+        // SAFETY: by 4 of `from_raw` there are `len` initialized bytes from the first
         // element of a contiguous tensor on, alive as long as the handle, which is borrowed
         // for `'a`. By 1 of `assume_frozen` (or because no one else accesses them) no one
         // writes to them.
@@ -264,7 +264,7 @@ impl<'a> Exclusive<'a> {
     pub fn into_mut_slice<T: AnyBits>(self) -> Result<&'a mut [T], Error> {
         let (first, len) = self.tensor.typed_any_bits::<T>()?.as_raw_slice::<T>()?;
         // SAFETY: the elements are aligned, any bits are a valid `T`, and by 4 of
-        // `from_raw` they are initialised, writable (READ_ONLY is not set) and alive as
+        // `from_raw` they are initialized, writable (READ_ONLY is not set) and alive as
         // long as the handle, which is uniquely borrowed for `'a`. By 1 of
         // `assume_exclusive` no one else accesses them.
         Ok(unsafe { slice::from_raw_parts_mut(first, len) })
@@ -305,7 +305,7 @@ impl<'a> Exclusive<'a> {
             let element = first.wrapping_offset(position);
             // SAFETY: by 4 of `from_raw` the offset leads to an element of the same
             // allocation. The element is aligned, any bits are a valid `T`, and by 4 of
-            // `from_raw` it is initialised, writable and alive as long as the handle, which
+            // `from_raw` it is initialized, writable and alive as long as the handle, which
             // is uniquely borrowed. By 1 of `assume_exclusive` no one else accesses it, and
             // no other position names it: `assume_exclusive` rejected layouts that overlap,
             // and each position is visited once.

@@ -195,13 +195,13 @@ impl<'a> Typed<'a> {
     ///
     /// # Safety
     ///
-    /// 1. For `'a`, the elements are initialised and alive, and no one writes them.
+    /// 1. For `'a`, the elements are initialized and alive, and no one writes them.
     #[inline]
     pub(crate) unsafe fn as_slice<T: Readable>(&self) -> Result<&'a [T], Error> {
         let (first, len) = self.as_raw_slice::<T>()?;
         let byte_len = len.saturating_mul(size_of::<T>());
         // SAFETY: `as_raw_slice` returned the address of `byte_len` contiguous bytes, which by
-        // 1 are initialised, and which no one writes for `'a`.
+        // 1 are initialized, and which no one writes for `'a`.
         let bytes = unsafe { slice::from_raw_parts(first.cast::<u8>(), byte_len) };
         if !T::are_valid(bytes) {
             return Err(Error::InvalidBits { dtype: T::DTYPE });

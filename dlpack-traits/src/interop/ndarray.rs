@@ -81,7 +81,7 @@ impl<'a> Frozen<'a> {
             ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
         // `ImportedTensor::from_raw` all that these dimensions and strides reach from
-        // the lowest is initialised and alive as long as the handle, which is
+        // the lowest is initialized and alive as long as the handle, which is
         // borrowed for `'a`. No one writes to it. Offsets and the number of
         // elements were checked to fit, and no stride is negative.
         let mut array = unsafe { ArrayViewD::from_shape_ptr(shape, lowest) };

@@ -56,12 +56,12 @@ mod sealed {
         ///
         /// # Safety
         ///
-        /// 1. `this` points to an aligned, initialised struct, of which only the fields up
+        /// 1. `this` points to an aligned, initialized struct, of which only the fields up
         ///    to `deleter` need to exist.
         #[inline]
         unsafe fn version_of(this: NonNull<Self>) -> Option<Version> {
             let version = this.as_ptr().wrapping_byte_add(Self::VERSION?);
-            // SAFETY: by 1 the field is inside of the struct, aligned and initialised.
+            // SAFETY: by 1 the field is inside of the struct, aligned and initialized.
             Some(unsafe { version.cast::<DLPackVersion>().read() }.into())
         }
 
@@ -73,7 +73,7 @@ mod sealed {
         #[inline]
         unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
             let deleter = this.as_ptr().wrapping_byte_add(Self::DELETER);
-            // SAFETY: by 1 the field is inside of the struct, aligned and initialised.
+            // SAFETY: by 1 the field is inside of the struct, aligned and initialized.
             unsafe { deleter.cast::<Option<unsafe extern "C" fn(*mut Self)>>().read() }
         }
 
@@ -85,7 +85,7 @@ mod sealed {
         #[inline]
         unsafe fn read_ctx(this: *mut Self) -> Option<NonNull<c_void>> {
             let ctx = NonNull::new(this)?.as_ptr().wrapping_byte_add(Self::MANAGER_CTX);
-            // SAFETY: by 1 the field is inside of the struct, aligned and initialised.
+            // SAFETY: by 1 the field is inside of the struct, aligned and initialized.
             NonNull::new(unsafe { ctx.cast::<*mut c_void>().read() })
         }
 

@@ -26,7 +26,7 @@ struct ValueAndHead<T> {
 /// while other owners use the value.
 ///
 /// Invariant: until `free`, the memory is allocated, and the spill of its slot is
-/// initialised.
+/// initialized.
 pub(super) struct Allocation<T>(NonNull<ValueAndHead<T>>);
 
 impl<T> Clone for Allocation<T> {
@@ -42,7 +42,7 @@ impl<T> Allocation<T> {
     const LAYOUT: Layout = Layout::new::<ValueAndHead<T>>();
     const SLOT: usize = offset_of!(ValueAndHead<T>, head).saturating_add(Head::SLOT);
 
-    /// Allocates memory in which only the spill of the slot is initialised.
+    /// Allocates memory in which only the spill of the slot is initialized.
     #[inline(always)]
     pub(super) fn allocate() -> Result<Self, Error> {
         // SAFETY: the size is not zero, because a head has a size.
@@ -97,7 +97,7 @@ impl<T> Allocation<T> {
     /// 1. No copy of this is used again, and no one uses the memory.
     #[inline(always)]
     pub(super) unsafe fn free(self) {
-        // SAFETY: 1. Guaranteed by our caller's 1. 2. By the invariant it is initialised.
+        // SAFETY: 1. Guaranteed by our caller's 1. 2. By the invariant it is initialized.
         unsafe { SlotMut::at(self.slot()) }.clear();
         // SAFETY: `allocate` allocated the memory with this layout.
         unsafe { dealloc(self.0.as_ptr().cast(), Self::LAYOUT) }
@@ -108,7 +108,7 @@ impl<T> Allocation<T> {
     /// # Safety
     ///
     /// 1. As for [`free`](Self::free).
-    /// 2. The value is initialised.
+    /// 2. The value is initialized.
     #[inline(always)]
     pub(super) unsafe fn release(self) {
         struct Free<T>(Allocation<T>);
@@ -120,7 +120,7 @@ impl<T> Allocation<T> {
             }
         }
         let _free = Free(self);
-        // SAFETY: by 2 the value is initialised, and by 1 only this drops it.
+        // SAFETY: by 2 the value is initialized, and by 1 only this drops it.
         unsafe { self.value().drop_in_place() }
     }
 }
@@ -160,7 +160,7 @@ unsafe fn discard(value: *mut u8, drop: unsafe fn(*mut u8), slot: *mut Slot, lay
     impl Drop for Free {
         fn drop(&mut self) {
             // SAFETY: 1. Guaranteed by 1 of `discard`. 2. By the invariant of `Allocation` it
-            // is initialised.
+            // is initialized.
             unsafe { SlotMut::at(self.1) }.clear();
             // SAFETY: `allocate` allocated the memory with this layout.
             unsafe { dealloc(self.0, self.2) }

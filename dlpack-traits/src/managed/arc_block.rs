@@ -73,7 +73,7 @@ impl<T> ArcHandle<T> {
         }
         let block = self.block;
         forget(self);
-        // SAFETY: no other owner has the block. The value is initialised, and not used
+        // SAFETY: no other owner has the block. The value is initialized, and not used
         // again.
         let Owned { value, .. } = unsafe { block.value().read() };
         // SAFETY: 1. No owner is left; the remaining fields of the block need no drop.
@@ -88,7 +88,7 @@ impl<T> ArcHandle<T> {
 
     #[inline]
     fn owned(&self) -> &Owned<T> {
-        // SAFETY: the value is initialised, a handle keeps the block alive, and only a
+        // SAFETY: the value is initialized, a handle keeps the block alive, and only a
         // single owner gets a `&mut`.
         unsafe { self.block.value().as_ref() }
     }
@@ -123,7 +123,7 @@ impl<T> Drop for ArcHandle<T> {
     #[inline]
     fn drop(&mut self) {
         if self.owners().remove() {
-            // SAFETY: 1. No owner is left. 2. `new` initialised it.
+            // SAFETY: 1. No owner is left. 2. `new` initialized it.
             let run = || unsafe { self.block.release() };
             if needs_drop::<T>() {
                 catch_second_panic(run);
@@ -152,7 +152,7 @@ impl<T> StructClaim<'_, T> {
     #[inline(always)]
     pub(crate) unsafe fn describe<'a>(&self) -> Describe<'a> {
         // SAFETY: 1. Only the current lend accesses the slot, and by our caller's 1 only
-        // through the result. 2. `new` initialised the spill.
+        // through the result. 2. `new` initialized the spill.
         let mut slot = unsafe { SlotMut::at(self.block.slot()) };
         // The previous consumer may have had more dimensions than fit inline.
         slot.clear();
@@ -225,7 +225,7 @@ unsafe extern "C" fn returned<T>(managed: *mut Managed) {
 /// 1. No owner is left.
 #[cold]
 unsafe fn free_contained<T>(block: Block<T>) {
-    // SAFETY: 1. Guaranteed by our caller's 1. 2. `new` initialised it.
+    // SAFETY: 1. Guaranteed by our caller's 1. 2. `new` initialized it.
     let run = move || unsafe { block.release() };
     if needs_drop::<T>() {
         // The block is freed either way, and a deleter cannot report the panic.
@@ -243,7 +243,7 @@ unsafe fn free_contained<T>(block: Block<T>) {
 #[inline]
 unsafe fn owners<'a, T>(block: Block<T>) -> &'a RefCount {
     const { assert!(offset_of!(Owned<T>, owners) == 0) }
-    // SAFETY: by 1 the block is alive, and its first field is initialised and never borrowed
+    // SAFETY: by 1 the block is alive, and its first field is initialized and never borrowed
     // uniquely.
     unsafe { block.value().cast().as_ref() }
 }

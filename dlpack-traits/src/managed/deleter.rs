@@ -28,7 +28,7 @@ pub(crate) unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned
     let Some(ctx) = (unsafe { DLManagedTensorVersioned::read_ctx(managed) }) else { return };
     // SAFETY: 1. `Packet` stored the address of the packet there.
     let place = unsafe { Allocation::<O>::from_ctx(ctx) };
-    // SAFETY: 1. By 2 nothing uses it again. 2. `Packet` initialised the owner.
+    // SAFETY: 1. By 2 nothing uses it again. 2. `Packet` initialized the owner.
     let run = move || unsafe { place.release() };
     if needs_drop::<O>() {
         // The packet is freed either way, and a deleter cannot report the panic.

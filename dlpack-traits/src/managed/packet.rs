@@ -23,7 +23,7 @@ use crate::stream::{ConsumerPlace, StreamArg};
 /// The allocation of an export: the owner that keeps the elements alive, in its final
 /// place, and the head with the C struct, shape and strides.
 ///
-/// The head is uninitialised until [`give_away`](Self::give_away). Dropping a packet drops
+/// The head is uninitialized until [`give_away`](Self::give_away). Dropping a packet drops
 /// the owner and frees the allocation.
 pub(crate) struct Packet<O> {
     place: Allocation<O>,
@@ -81,7 +81,7 @@ impl<O: Send + 'static> Packet<O> {
     /// The owner in its final place.
     #[inline(always)]
     pub(crate) fn owner(&self) -> &O {
-        // SAFETY: `place` initialised it; a method that borrows it for longer takes `self`.
+        // SAFETY: `place` initialized it; a method that borrows it for longer takes `self`.
         unsafe { self.place.value().as_ref() }
     }
 
@@ -127,7 +127,7 @@ impl<O: Send + 'static> Packet<O> {
     ) -> Result<ManagedTensor, Error> {
         // SAFETY: 1. Only this function accesses the slot, until `into_facts` ends the
         // description.
-        // 2. `allocate` initialised the spill.
+        // 2. `allocate` initialized the spill.
         let out = Describe::new(unsafe { SlotMut::at(self.place.slot()) });
         // SAFETY: nothing else borrows the owner. The borrow is treated as alive until the
         // deleter runs: the owner is not accessed any more, and what it lends is stored
@@ -197,7 +197,7 @@ impl Packet<SharedOwner> {
         };
         // SAFETY: 1. Only this function accesses the slot, until `into_relocated_facts` ends the
         // description.
-        // 2. `allocate` or `Slot::new` initialised the spill.
+        // 2. `allocate` or `Slot::new` initialized the spill.
         let out = Describe::new(unsafe { SlotMut::at(slot) });
         // The layout is the tensor's, the memory is the owner's: only the owner keeps its
         // memory alive for the consumer.
@@ -218,7 +218,7 @@ impl<O> Drop for Packet<O> {
     /// Frees a packet that was not exported.
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: 1. Only `self` has the address. 2. `place` initialised the owner.
+        // SAFETY: 1. Only `self` has the address. 2. `place` initialized the owner.
         unsafe { self.place.discard() }
     }
 }

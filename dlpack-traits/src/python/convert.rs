@@ -126,7 +126,7 @@ pub(super) fn raise(py: Python<'_>, error: PyErr) {
             error.restore(py);
         }
     });
-    // PyO3 does not attach inside a `__traverse__`, or while Python finalises.
+    // PyO3 does not attach inside a `__traverse__`, or while Python finalizes.
     if let (None, Some(error)) = (attached, error) {
         error.restore(py);
     }

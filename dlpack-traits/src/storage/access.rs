@@ -55,7 +55,7 @@ impl Access {
     ///
     /// # Safety
     ///
-    /// 1. During the call, `from` is the first of `len` initialised bytes that are lent
+    /// 1. During the call, `from` is the first of `len` initialized bytes that are lent
     ///    with this access.
     /// 2. `to` is the first of `len` bytes that may be written, and that no one else
     ///    accesses during the call.

@@ -1,4 +1,4 @@
-//! Aligned, initialised host memory: [`AlignedBuf`].
+//! Aligned, initialized host memory: [`AlignedBuf`].
 
 use alloc::alloc::{alloc_zeroed, dealloc};
 use alloc::vec::Vec;
@@ -37,7 +37,7 @@ fn prefer_huge_pages(start: NonNull<u8>, byte_len: usize) {
     };
 }
 
-/// Initialised host memory: new memory, zeroed and aligned to [`ALIGNMENT`] bytes, or that of
+/// Initialized host memory: new memory, zeroed and aligned to [`ALIGNMENT`] bytes, or that of
 /// a `Vec`, aligned for its elements.
 ///
 /// It returns its address but no reference, so its owner decides who may read and write.
@@ -82,7 +82,7 @@ impl AlignedBuf {
         fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let block = Self::zeroed(byte_len)?;
-        // SAFETY: the block is new, and owns these initialised bytes; no other code has a copy
+        // SAFETY: the block is new, and owns these initialized bytes; no other code has a copy
         // of their address.
         fill(unsafe { core::slice::from_raw_parts_mut(block.ptr.as_ptr(), byte_len) })?;
         Ok(block)

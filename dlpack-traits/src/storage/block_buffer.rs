@@ -9,7 +9,7 @@ use core::slice;
 /// which takes microseconds per byte, blocks are small, so that tests have several.
 pub(crate) const BLOCK: usize = if cfg!(miri) { 256 } else { 8 << 10 };
 
-/// An aligned, uninitialised buffer of `BYTES` bytes, or of one element if it is larger.
+/// An aligned, uninitialized buffer of `BYTES` bytes, or of one element if it is larger.
 #[repr(C, align(64))]
 pub(crate) union BlockBuffer<T: Copy, const BYTES: usize> {
     _bytes: [MaybeUninit<u8>; BYTES],

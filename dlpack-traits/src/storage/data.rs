@@ -55,10 +55,10 @@ impl<'a> DataRef<'a> {
     ///
     /// # Padding
     ///
-    /// All `byte_len` bytes must be initialised, including those between the elements of
+    /// All `byte_len` bytes must be initialized, including those between the elements of
     /// the tensor for which they are lent: safe code can describe the loan with another
     /// layout, and can import the export into an [`ImportedStorage`](crate::ImportedStorage), which lends
-    /// them again. An owner whose allocator leaves padding uninitialised, such as the
+    /// them again. An owner whose allocator leaves padding uninitialized, such as the
     /// padding between the columns of faer's `Mat`, must write the padding once before it
     /// lends the memory.
     ///
@@ -68,7 +68,7 @@ impl<'a> DataRef<'a> {
     /// 1. `ptr` is the first of `byte_len` bytes of one allocation on `device`
     ///    (or, where [`Device::has_addresses`] is false, a handle to an object
     ///    of `byte_len` bytes), and `byte_len` is at most `isize::MAX`;
-    /// 2. those bytes, padding included, are initialised, and are valid elements of type
+    /// 2. those bytes, padding included, are initialized, and are valid elements of type
     ///    `dtype`, aligned for it, as many as fit;
     /// 3. no one writes to them.
     #[inline]
@@ -90,7 +90,7 @@ impl<'a> DataRef<'a> {
     /// 1. `ptr` is the first of `byte_len` bytes of one allocation on `device`
     ///    (or a handle, as for [`from_raw_parts`](Self::from_raw_parts)), and
     ///    `byte_len` is at most `isize::MAX`;
-    /// 2. those bytes, padding included, are initialised, and any pattern of bits in them is
+    /// 2. those bytes, padding included, are initialized, and any pattern of bits in them is
     ///    acceptable to their owner; `ptr` is aligned for `dtype`;
     /// 3. they may be read and written through `ptr`, and Rust code accesses them in
     ///    ways that do not race with byte-wise relaxed atomic reads and writes at any
@@ -120,7 +120,7 @@ impl<'a> DataRef<'a> {
     /// 1. `ptr` is the first of `byte_len` bytes of one allocation on `device`
     ///    (or a handle, as for [`from_raw_parts`](Self::from_raw_parts)), and
     ///    `byte_len` is at most `isize::MAX`;
-    /// 2. those bytes, padding included, are initialised, and any pattern of bits in them is a
+    /// 2. those bytes, padding included, are initialized, and any pattern of bits in them is a
     ///    valid element; `ptr` is aligned for `dtype`;
     /// 3. they may be read through `ptr`, also as `&AtomicU8`, and Rust code accesses them in
     ///    ways that do not race with byte-wise relaxed atomic reads at any moment: byte-wise
@@ -144,7 +144,7 @@ impl<'a> DataRef<'a> {
     ///
     /// For the whole of `'a`:
     /// 1. as 1 of [`from_raw_parts`](Self::from_raw_parts);
-    /// 2. the bytes are initialised, and any pattern of bits in them is acceptable to their
+    /// 2. the bytes are initialized, and any pattern of bits in them is acceptable to their
     ///    owner;
     /// 3. what `access` and `came` state about other owners is true, and Rust code accesses
     ///    the bytes as they state.
@@ -347,7 +347,7 @@ impl<'a> DataMut<'a> {
     /// 1. `ptr` is the first of `byte_len` bytes of one allocation on `device`
     ///    (or a handle, as for [`DataRef::from_raw_parts`]), and `byte_len` is
     ///    at most `isize::MAX`;
-    /// 2. those bytes, padding included, are initialised, aligned for `dtype`, and any pattern of
+    /// 2. those bytes, padding included, are initialized, aligned for `dtype`, and any pattern of
     ///    bits in them is acceptable to their owner;
     /// 3. no one else reads or writes them.
     #[inline]

@@ -80,7 +80,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         })?)
     }
 
-    /// Makes a buffer of memory whose bytes are initialised and aligned for a `T`.
+    /// Makes a buffer of memory whose bytes are initialized and aligned for a `T`.
     fn of(block: AlignedBuf) -> Result<Self, Error> {
         Ok(Self { block: TryArc::new(block)?, elements: PhantomData })
     }
@@ -105,10 +105,10 @@ impl<T: AnyBits> SharedBuffer<T> {
     pub fn load(&self, index: usize) -> T {
         let element = self.element(index);
         // SAFETY: 1. The element is inside of the block, which lives while `self` is
-        // borrowed, is initialised, and may be written. 2. Rust accesses it through
+        // borrowed, is initialized, and may be written. 2. Rust accesses it through
         // `byte_atomic` only.
         let value = unsafe { byte_atomic::load::<T>(element) };
-        // SAFETY: all its bytes were read from initialised memory, and any bytes are a
+        // SAFETY: all its bytes were read from initialized memory, and any bytes are a
         // valid `T`: each constructor asserts it.
         unsafe { value.assume_init() }
     }
@@ -121,8 +121,8 @@ impl<T: AnyBits> SharedBuffer<T> {
     #[inline]
     pub fn store(&self, index: usize, value: T) {
         let element = self.element(index);
-        // SAFETY: 1. An `Element` has no uninitialised bytes. 2. The element is inside of
-        // the block, which lives while `self` is borrowed, is initialised, and may be
+        // SAFETY: 1. An `Element` has no uninitialized bytes. 2. The element is inside of
+        // the block, which lives while `self` is borrowed, is initialized, and may be
         // written. 3. Rust accesses it through `byte_atomic` only.
         unsafe { byte_atomic::store(element, value) };
     }
@@ -265,12 +265,12 @@ impl<T: AnyBits> SharedBuffer<T> {
     fn read<'b>(&self, first: usize, to: &'b mut [MaybeUninit<T>]) -> &'b mut [T] {
         let from = self.range(first, to.len());
         // SAFETY: 1. The elements are inside of the block, which lives while `self` is
-        // borrowed, is initialised, and may be written. 2. Rust accesses it through
+        // borrowed, is initialized, and may be written. 2. Rust accesses it through
         // `byte_atomic` only. 3. `to` is borrowed uniquely.
         unsafe {
             byte_atomic::copy_from_shared(from, to.as_mut_ptr().cast(), size_of_val(to));
         }
-        // SAFETY: all bytes were just written, with initialised ones, and any bytes are a
+        // SAFETY: all bytes were just written, with initialized ones, and any bytes are a
         // valid `T`: each constructor asserts it.
         unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }
     }
@@ -285,7 +285,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         let to = self.range(first, from.len());
         let from = bytes_of(from);
         // SAFETY: 1. The bytes are borrowed, and private. 2. The elements are inside of the
-        // block, which lives while `self` is borrowed, is initialised, and may be written.
+        // block, which lives while `self` is borrowed, is initialized, and may be written.
         // 3. Rust accesses it through `byte_atomic` only.
         unsafe { byte_atomic::copy_to_shared(from.as_ptr(), to, from.len()) };
     }
@@ -317,7 +317,7 @@ impl<T: AnyBits> Storage for SharedBuffer<T> {
     fn data(&self) -> DataRef<'_> {
         // SAFETY:
         // 1. The block owns `byte_len` bytes of host memory and lives as long as `self`.
-        // 2. It is initialised and aligned for a `T`, and any bits are a valid `T`: each
+        // 2. It is initialized and aligned for a `T`, and any bits are a valid `T`: each
         //    constructor asserts it.
         // 3. No reference to it is ever made: Rust accesses it through `byte_atomic` only.
         unsafe {

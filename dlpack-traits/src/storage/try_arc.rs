@@ -18,7 +18,7 @@ pub(crate) struct TryArc<T> {
     owns: PhantomData<Inner<T>>,
 }
 
-/// Uninitialised memory for a value that will be [`TryArc`].
+/// Uninitialized memory for a value that will be [`TryArc`].
 ///
 /// The allocation is a separate step, because any value that is computed before it is
 /// spilled to the stack during the call, and reloaded.

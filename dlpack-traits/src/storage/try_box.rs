@@ -14,7 +14,7 @@ pub(crate) fn try_place<S>() -> Option<Box<MaybeUninit<S>>> {
     }
     // SAFETY: its size is not zero.
     let place = NonNull::new(unsafe { alloc(Layout::new::<S>()) })?;
-    // SAFETY: the memory was allocated with the layout of an `S`, and may be uninitialised.
+    // SAFETY: the memory was allocated with the layout of an `S`, and may be uninitialized.
     Some(unsafe { Box::from_raw(place.cast::<MaybeUninit<S>>().as_ptr()) })
 }
 
@@ -23,6 +23,6 @@ pub(crate) fn try_place<S>() -> Option<Box<MaybeUninit<S>>> {
 #[inline(always)]
 pub(crate) fn fill<S>(mut place: Box<MaybeUninit<S>>, value: S) -> Box<S> {
     place.write(value);
-    // SAFETY: it was initialised just now.
+    // SAFETY: it was initialized just now.
     unsafe { place.assume_init() }
 }

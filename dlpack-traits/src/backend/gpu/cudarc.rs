@@ -52,7 +52,7 @@ impl<T: AnyBits + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for DeviceBuff
         let data = NonNull::new(pointer(address)).ok_or(Error::NullData)?;
         let owner = Owner { slice: Some(slice), device };
         // SAFETY: 1. `owner` holds the slice, whose memory has as many bytes. 2. A slice is
-        // initialised, any bits are valid elements (`AnyBits`), and the driver aligns to
+        // initialized, any bits are valid elements (`AnyBits`), and the driver aligns to
         // 256 bytes. 3. It is memory of the GPU, and `owner` is its only owner. 4. By the
         // lines above. 5. The slice frees its memory in the order of its stream, or waits
         // for that stream itself.
@@ -71,7 +71,7 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
             return DataRef::refused(&NOT_PRIMARY);
         };
         let first = address(self, device);
-        // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is initialised
+        // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is initialized
         // with `T`s. 3. Writing to it requires an exclusive borrow.
         let data = unsafe { DataRef::from_raw_parts(first, self.num_bytes(), T::DTYPE, device) };
         // SAFETY: 1. `sync_for` orders the work on the slice before its own stream. 2. The
@@ -100,7 +100,7 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         };
         let data = pointer(address).cast();
         // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
-        // initialised, and any bits are a `T`. 3. It is borrowed exclusively.
+        // initialized, and any bits are a `T`. 3. It is borrowed exclusively.
         let data = unsafe { DataMut::from_raw_parts(data, self.num_bytes(), T::DTYPE, device) };
         // SAFETY: 1. and 2. as above.
         unsafe { data.synchronized_by(self) }

@@ -28,7 +28,7 @@ fn loaded() -> Result<&'static Loaded, Error> {
 
 fn load() -> Result<Loaded, Error> {
     let device = Device::new(ffi::kDLVulkan, 0);
-    // SAFETY: loading Vulkan runs its initialisers, which the caller wants when
+    // SAFETY: loading Vulkan runs its initializers, which the caller wants when
     // it uses one of its devices. The library stays loaded.
     let entry = unsafe { ash::Entry::load() }.map_err(|_| Error::NoLibrary { name: LOADER })?;
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);

@@ -80,7 +80,7 @@ macro_rules! calls {
             ///
             /// 1. The file is wgpu-native, with the `webgpu.h` of release 24 or later.
             pub(super) unsafe fn load(path: &Path) -> Result<Self, Error> {
-                // SAFETY: by our caller's 1; its initialisers ran when the program loaded
+                // SAFETY: by our caller's 1; its initializers ran when the program loaded
                 // it.
                 let library = unsafe { Library::new(path) }
                     .map_err(|_| Error::NoLibrary { name: "libwgpu_native" })?;

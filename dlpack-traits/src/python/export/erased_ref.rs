@@ -92,7 +92,7 @@ impl Drop for ErasedRef {
 ///
 /// 1. A `PyRef<'static, T>` was written there, and not dropped.
 unsafe fn value<T: ExportClass>(reference: &Reference) -> &dyn DynExport {
-    // SAFETY: by 1 it is an initialised `PyRef`.
+    // SAFETY: by 1 it is an initialized `PyRef`.
     let object: &T = unsafe { &*reference.as_ptr().cast::<PyRef<'static, T>>() };
     object
 }
@@ -101,7 +101,7 @@ unsafe fn value<T: ExportClass>(reference: &Reference) -> &dyn DynExport {
 ///
 /// 1. A `PyRef<'static, T>` was written there, and is not used again.
 unsafe fn drop_reference<T: ExportClass>(reference: *mut Reference) {
-    // SAFETY: by 1 it is an initialised `PyRef`, and it is not used again.
+    // SAFETY: by 1 it is an initialized `PyRef`, and it is not used again.
     unsafe { reference.cast::<PyRef<'static, T>>().drop_in_place() }
 }
 

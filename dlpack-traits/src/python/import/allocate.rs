@@ -132,7 +132,7 @@ pub struct Allocated<'py> {
 
 impl<'py> Allocated<'py> {
     /// Borrows the elements for writing. The first call fills them with zeros, because
-    /// allocators return uninitialised memory.
+    /// allocators return uninitialized memory.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl<'py> Allocated<'py> {
     }
 
     /// Returns a pointer to the first element, for writing in place. The elements are
-    /// uninitialised unless [`exclusive`](Self::exclusive) filled them. NULL if the
+    /// uninitialized unless [`exclusive`](Self::exclusive) filled them. NULL if the
     /// tensor has no elements.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.tensor.data_ptr().cast_mut()
@@ -249,7 +249,7 @@ fn call(
     let raised = PyErr::take(py);
     if status == 0 {
         // SAFETY: 1. The library that made the table is trusted that this is NULL or a tensor,
-        // made for this call. Its elements need not be initialised: nothing reads them
+        // made for this call. Its elements need not be initialized: nothing reads them
         // before `exclusive` has filled them.
         let tensor = unsafe { adopt(py, managed, ImportPolicy::new()) };
         if raised.is_none() && reported.is_empty() {

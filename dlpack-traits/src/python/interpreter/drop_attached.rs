@@ -14,7 +14,7 @@ use crate::python::interpreter::symbols::is_attached;
 /// is dropped.
 ///
 /// It may be dropped on any thread, attached or not. Once the interpreter has begun to
-/// finalise, the value is leaked, because references can no longer be released. The
+/// finalize, the value is leaked, because references can no longer be released. The
 /// interpreter waits for drops that have begun by then ([`Attaching`]).
 pub(in crate::python) struct DropAttached<T>(ManuallyDrop<T>);
 
@@ -37,14 +37,14 @@ impl<T> DropAttached<T> {
         pending.restore(py);
     }
 
-    /// Drops the value on a thread that is not attached, unless the interpreter finalises.
+    /// Drops the value on a thread that is not attached, unless the interpreter finalizes.
     #[cold]
     #[inline(never)]
     fn attach_and_drop(&mut self) {
         // A thread may attach only while the interpreter waits for it.
         let Some(_attaching) = Attaching::begin() else { return };
-        // SAFETY: the interpreter is initialised. PyO3's wrapper of this function parks a
-        // thread that calls it while the interpreter finalises.
+        // SAFETY: the interpreter is initialized. PyO3's wrapper of this function parks a
+        // thread that calls it while the interpreter finalizes.
         let state = unsafe { ffi::PyGILState_Ensure() };
         self.drop_here();
         // SAFETY: `state` is what the matching call returned, on this thread.
@@ -68,7 +68,7 @@ impl<T> Drop for DropAttached<T> {
         if unsafe { ffi::Py_IsInitialized() } == 0 {
             return;
         }
-        // A thread that is attached stays attached while the interpreter finalises. This does
+        // A thread that is attached stays attached while the interpreter finalizes. This does
         // not rely on PyO3's own state: PyO3 treats a thread that it attached itself as
         // attached, even if other code on the thread has detached since.
         if is_attached() { self.drop_here() } else { self.attach_and_drop() }

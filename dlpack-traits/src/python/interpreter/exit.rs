@@ -1,6 +1,6 @@
-//! Makes the interpreter wait for deleters before it finalises: [`Attaching`].
+//! Makes the interpreter wait for deleters before it finalizes: [`Attaching`].
 //!
-//! CPython has no safe way to attach a thread while the interpreter finalises. Up to 3.13
+//! CPython has no safe way to attach a thread while the interpreter finalizes. Up to 3.13
 //! it terminates a thread that acquires the GIL then, unwinding through the Rust frames
 //! below, and in free-threaded builds it frees the state of a thread that is attaching.
 //! Therefore an `atexit` function, which runs while threads can still attach, waits for
@@ -18,7 +18,7 @@ use crate::python::interpreter::detach::detached;
 use crate::python::interpreter::first_interpreter::in_first_interpreter;
 use crate::python::interpreter::symbols::Symbols;
 
-/// The lowest bit is set when the interpreter finalises; the other bits count the
+/// The lowest bit is set when the interpreter finalizes; the other bits count the
 /// attaching threads.
 static STATE: AtomicUsize = AtomicUsize::new(0);
 
@@ -30,14 +30,14 @@ const THREAD: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The permission of a thread to attach. The interpreter waits for it to be dropped
-/// before it finalises.
+/// before it finalizes.
 pub(in crate::python) struct Attaching(());
 
 impl Attaching {
-    /// Returns `None` if the interpreter finalises.
+    /// Returns `None` if the interpreter finalizes.
     pub(in crate::python) fn begin() -> Option<Self> {
         // Acquire and release: what this thread does in between happens before the
-        // finalisation.
+        // finalization.
         let before = STATE.fetch_add(THREAD, Ordering::AcqRel);
         let attaching = Self(());
         (before & ENDS == 0).then_some(attaching)
@@ -50,7 +50,7 @@ impl Drop for Attaching {
     }
 }
 
-/// Makes the interpreter call [`end`] before it finalises. Only the first call registers
+/// Makes the interpreter call [`end`] before it finalizes. Only the first call registers
 /// it.
 #[inline]
 pub(in crate::python) fn watch(py: Python<'_>) {

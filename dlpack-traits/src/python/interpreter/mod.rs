@@ -1,4 +1,4 @@
-//! Access to the interpreter: symbols, pending exceptions, waiting and finalisation.
+//! Access to the interpreter: symbols, pending exceptions, waiting and finalization.
 
 pub(in crate::python) mod detach;
 pub(in crate::python) mod drop_attached;

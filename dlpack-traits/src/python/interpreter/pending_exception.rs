@@ -17,7 +17,7 @@ use crate::python::interpreter::symbols::is_attached;
 /// deleter attaches by itself if it needs to.
 pub(in crate::python) fn preserve_exception(delete: &mut dyn FnMut()) {
     if !is_attached() {
-        // The deleter is called even if the interpreter finalises: it may not need to
+        // The deleter is called even if the interpreter finalizes: it may not need to
         // attach.
         let _attaching = Attaching::begin();
         return delete();
