@@ -63,7 +63,7 @@ const WRITTEN_ONCE: [&str; 26] = [
     "python::import::call_dlpack::KEYWORD",
     "python::export::common_calls::NAMES",
     "python::export::reexport::METHODS",
-    "python::result::library::NUMPY",
+    "python::numpy::library::NUMPY",
     // Not written once, but its value is only compared with.
     "python::export::common_calls::VERSION",
     "python::export::common_calls::SEEN",
@@ -105,7 +105,7 @@ const WAITS_FOR_NOTHING: [&str; 22] = [
     "python::array_like::buffer_protocol names PyOnceLock",
     "python::export::reexport names PyOnceLock",
     "python::import::call_dlpack names PyOnceLock",
-    "python::result::library names PyOnceLock",
+    "python::numpy::library names PyOnceLock",
     // Nothing is made in there.
     "python::export::common_calls names OnceLock",
     "python::interpreter::symbols names OnceLock",

@@ -3,8 +3,6 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
-use core::slice;
 
 use super::ImportedTensor;
 use super::block;
@@ -359,86 +357,6 @@ impl<'a, T: Readable> Elements<'a, T> {
     #[inline]
     pub fn try_for_each_block_unordered(&self, f: impl FnMut(&[T])) -> Result<(), Error> {
         self.try_each(Visit::Memory, f)
-    }
-
-    /// Copies all elements in row-major order, each read at its own moment.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`], [`Error::InvalidBits`].
-    #[inline]
-    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
-        let mut copy = Vec::new();
-        let bytes = self.len().saturating_mul(size_of::<T>());
-        copy.try_reserve_exact(self.len()).map_err(|_| Error::OutOfMemory { bytes })?;
-        let room = copy.spare_capacity_mut().get_mut(..self.len()).unwrap_or_default();
-        let read = self.copy_to(room)?;
-        // SAFETY: the capacity is at least `read`, and that many elements were written.
-        unsafe { copy.set_len(read) };
-        Ok(copy)
-    }
-
-    /// Copies all elements in row-major order to a slice, each read at its own moment.
-    ///
-    /// ```
-    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
-    /// # struct Samples(Vec<f32>);
-    /// # impl DLPackExport for Samples {
-    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-    /// #         out.shape(&[2]).data(self.0.data())
-    /// #     }
-    /// # }
-    /// let tensor = Samples(vec![1.5, 2.5]).into_dlpack()?.import()?;
-    /// let mut copy = [0.0; 2];
-    /// tensor.elements::<f32>()?.copy_to_slice(&mut copy)?;
-    /// assert_eq!(copy, [1.5, 2.5]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LenMismatch`] if the slice does not have [`len`](Self::len) elements;
-    /// [`Error::InvalidBits`], after which the slice contains some of the elements.
-    pub fn copy_to_slice(&self, to: &mut [T]) -> Result<(), Error> {
-        self.typed.same_len(to.len())?;
-        if T::ANY_BITS {
-            // SAFETY: it is the same memory, borrowed uniquely. `copy_to` writes initialized
-            // bytes only, and by 4 of `Element` any such bytes are a valid `T`.
-            let room = unsafe {
-                slice::from_raw_parts_mut(to.as_mut_ptr().cast::<MaybeUninit<T>>(), to.len())
-            };
-            return self.copy_to(room).map(|_| ());
-        }
-        let mut rest = to;
-        self.visit(Visit::RowMajor, |_, block| {
-            let (to, after) = core::mem::take(&mut rest).split_at_mut(block.len());
-            to.copy_from_slice(block);
-            rest = after;
-        })
-    }
-
-    /// Fills a buffer of `len` elements in row-major order. Returns the number of elements
-    /// that were written from its start on, all of them valid values.
-    fn copy_to(&self, to: &mut [MaybeUninit<T>]) -> Result<usize, Error> {
-        if self.is_empty() {
-            return Ok(0);
-        }
-        let source = self.source();
-        if self.typed.is_contiguous::<T>() {
-            let whole = Part::of_run(0, self.len().wrapping_mul(size_of::<T>()));
-            return Ok(block::read(whole, &source, to)?.len());
-        }
-        let (axes, first) = self.axes(Visit::RowMajor);
-        // A piece is zeroed before it is read, and is still cached then.
-        let room = Pieces::room_for_copy(&axes);
-        let mut pieces = Pieces::new(axes, first, size_of::<T>(), room);
-        let (mut rest, mut written) = (to, 0_usize);
-        while let Some(piece) = pieces.take() {
-            let read = block::read(piece, &source, rest)?.len();
-            rest = rest.get_mut(read..).unwrap_or_default();
-            written = written.saturating_add(read);
-        }
-        Ok(written)
     }
 }
 

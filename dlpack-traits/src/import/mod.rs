@@ -11,6 +11,7 @@ mod copied;
 mod dims;
 mod element_iter;
 mod elements;
+mod elements_copied;
 mod elements_mut;
 mod elements_part;
 mod from_dims;

@@ -108,8 +108,8 @@ pub(super) unsafe fn attached_object<'a, 'py>(object: *mut PyObject) -> Borrowed
 
 /// Runs a closure attached to the interpreter, and catches its panic. Returns `None` if
 /// PyO3 cannot attach; the closure has then not run.
-pub(super) fn try_attach(run: impl FnOnce()) -> Option<()> {
-    catch_panic(|| Python::try_attach(|_| run())).flatten()
+pub(super) fn try_attach(run: impl FnOnce(Python<'_>)) -> Option<()> {
+    catch_panic(|| Python::try_attach(|py| run(py))).flatten()
 }
 
 /// Raises an error in Python, and leaves no deferred reference counts behind.
@@ -121,7 +121,7 @@ pub(super) fn try_attach(run: impl FnOnce()) -> Option<()> {
 #[cold]
 pub(super) fn raise(py: Python<'_>, error: PyErr) {
     let mut error = Some(error);
-    let attached = try_attach(|| {
+    let attached = try_attach(|_| {
         if let Some(error) = error.take() {
             error.restore(py);
         }

@@ -3,7 +3,7 @@
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
 
-use pyo3::{Python, ffi};
+use pyo3::ffi;
 
 use crate::python::convert::try_attach;
 use crate::python::interpreter::exit::Attaching;
@@ -29,12 +29,12 @@ impl<T> DropAttached<T> {
     /// PyO3 does not attach inside a `__traverse__`, where the garbage collector must not see
     /// reference counts change. The value is leaked then.
     fn drop_here(&mut self) {
-        // SAFETY: the callers checked that this thread is attached.
-        let py = unsafe { Python::assume_attached() };
-        let pending = SavedError::set_aside(py);
-        // SAFETY: only `drop` calls this, once, and the value is not used after that.
-        let _ = try_attach(|| unsafe { ManuallyDrop::drop(&mut self.0) });
-        pending.restore(py);
+        let _ = try_attach(|py| {
+            let pending = SavedError::set_aside(py);
+            // SAFETY: only `drop` calls this, once, and the value is not used after that.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+            pending.restore(py);
+        });
     }
 
     /// Drops the value on a thread that is not attached, unless the interpreter finalizes.

@@ -6,12 +6,13 @@
 
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_uint, c_void};
-use core::mem::transmute;
+use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
 
 use super::array_struct::ArrayObject;
 use crate::dtype::DataType;
@@ -22,22 +23,11 @@ use crate::python::convert::{ok_or_discard, ok_unless_exit};
 /// DLPack. NumPy before 2.0 has at most 32.
 pub(super) const MAX_NDIM: usize = 8;
 
-/// The position of each function and type in the table.
-mod entry {
-    pub(super) const ABI_VERSION: usize = 0;
-    pub(super) const ARRAY_TYPE: usize = 2;
-    pub(super) const DTYPE_TYPE: usize = 3;
-    pub(super) const NEW_FROM_DESCR: usize = 94;
-    pub(super) const SET_BASE_OBJECT: usize = 282;
-}
-
 /// The versions of the ABI in which the table has these entries: of NumPy 1 and of NumPy 2.
 const ABI_VERSIONS: [c_uint; 2] = [0x0100_0009, 0x0200_0000];
 
 /// `NPY_ARRAY_WRITEABLE`, a flag of an array.
 pub(super) const WRITEABLE: c_int = 0x0400;
-
-type AbiVersion = unsafe extern "C" fn() -> c_uint;
 
 /// `PyArray_NewFromDescr`.
 type NewFromDescr = unsafe extern "C" fn(
@@ -54,10 +44,35 @@ type NewFromDescr = unsafe extern "C" fn(
 /// `PyArray_SetBaseObject`.
 type SetBaseObject = unsafe extern "C" fn(array: *mut PyObject, base: *mut PyObject) -> c_int;
 
+/// The first entries of NumPy's table.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct TableHead {
+    abi_version: Option<extern "C" fn() -> c_uint>,
+    unused: *const c_void,
+    array: *const c_void,
+    dtype: *const c_void,
+}
+
+/// NumPy's table, as far as it is read.
+#[repr(C)]
+struct Table {
+    head: TableHead,
+    unused: [*const c_void; 90],
+    new_from_descr: Option<NewFromDescr>,
+    also_unused: [*const c_void; 187],
+    set_base_object: Option<SetBaseObject>,
+}
+
+const _: () = {
+    assert!(offset_of!(Table, new_from_descr) == size_of::<usize>() * 94);
+    assert!(offset_of!(Table, set_base_object) == size_of::<usize>() * 282);
+};
+
 /// NumPy's C API: the functions that this crate calls, NumPy's class of arrays, and its
 /// dtypes that DLPack has too.
 pub(super) struct CApi {
-    class: NonNull<ffi::PyTypeObject>,
+    class: Py<PyAny>,
     new_from_descr: NewFromDescr,
     set_base_object: SetBaseObject,
     /// NumPy has one object for each built-in dtype, and on most platforms two for one of the
@@ -65,12 +80,6 @@ pub(super) struct CApi {
     dtypes: Vec<(DataType, Py<PyAny>)>,
     reads_arrays: bool,
 }
-
-// SAFETY: the functions and the class are static data of NumPy, which is never unloaded.
-// Calling the functions needs an attached thread, which the methods have.
-unsafe impl Send for CApi {}
-// SAFETY: as above.
-unsafe impl Sync for CApi {}
 
 /// A new array: its type, its layout in bytes, and its memory.
 pub(super) struct NewArray<'a, 'py> {
@@ -113,46 +122,26 @@ impl CApi {
         array: &Bound<'_, PyAny>,
         dtype: &Bound<'_, PyAny>,
     ) -> Option<Self> {
-        // SAFETY: this thread is attached, and the object is alive.
-        if unsafe { ffi::PyCapsule_IsValid(capsule.as_ptr(), ptr::null()) } == 0 {
+        let table = capsule.cast::<PyCapsule>().ok()?.pointer_checked(None).ok()?;
+        // SAFETY: the capsule is without a name, as those of NumPy's tables are, which have more
+        // entries than this. A capsule of other code, which Python put in its place, is assumed
+        // to have at least 4 addresses.
+        let head = unsafe { table.cast::<TableHead>().read() };
+        if !ptr::eq(head.array, array.as_ptr().cast())
+            || !ptr::eq(head.dtype, dtype.as_ptr().cast())
+        {
             return None;
         }
-        // SAFETY: the capsule is valid without a name.
-        let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), ptr::null()) };
-        let table = NonNull::new(table)?.cast::<*mut c_void>();
-        let at = |entry: usize| {
-            let address = table.as_ptr().wrapping_add(entry);
-            // SAFETY: NumPy's tables have at least 40 entries, and that of its arrays, which
-            // `is_of_arrays` identifies before others are read, more than 282. A capsule of
-            // other code, which Python put in its place, is assumed to have at least 4
-            // addresses.
-            unsafe { address.read() }
-        };
-        let is_of_arrays = at(entry::ARRAY_TYPE) == array.as_ptr().cast()
-            && at(entry::DTYPE_TYPE) == dtype.as_ptr().cast();
-        if !is_of_arrays {
+        if !ABI_VERSIONS.contains(&(head.abi_version?)()) {
             return None;
         }
-        let [version, new, set] =
-            [entry::ABI_VERSION, entry::NEW_FROM_DESCR, entry::SET_BASE_OBJECT].map(at);
-        if version.is_null() || new.is_null() || set.is_null() {
-            return None;
-        }
-        // SAFETY: in every version of the ABI this entry is that function.
-        let version = unsafe { transmute::<*mut c_void, AbiVersion>(version) };
-        // SAFETY: it has no obligations.
-        if !ABI_VERSIONS.contains(&unsafe { version() }) {
-            return None;
-        }
-        // SAFETY: in these versions of the ABI this entry is that function.
-        let new_from_descr = unsafe { transmute::<*mut c_void, NewFromDescr>(new) };
-        // SAFETY: as above.
-        let set_base_object = unsafe { transmute::<*mut c_void, SetBaseObject>(set) };
-        let class = NonNull::new(array.as_ptr())?.cast();
+        // SAFETY: this is the table of arrays, because it has their class and that of dtypes. In
+        // these versions of the ABI it has these entries. It is static.
+        let table = unsafe { table.cast::<Table>().as_ref() };
         Some(Self {
-            class,
-            new_from_descr,
-            set_base_object,
+            class: array.clone().unbind(),
+            new_from_descr: table.new_from_descr?,
+            set_base_object: table.set_base_object?,
             dtypes: Vec::new(),
             reads_arrays: false,
         })
@@ -178,13 +167,13 @@ impl CApi {
     /// Whether objects of a class are arrays that [`ArrayObject`] can read.
     #[inline(always)]
     pub(super) fn reads(&self, class: *mut ffi::PyTypeObject) -> bool {
-        self.reads_arrays && class == self.class.as_ptr()
+        self.reads_arrays && ptr::eq(class, self.class.as_ptr().cast())
     }
 
     /// Whether an object is an array, or one of a subclass.
     pub(super) fn is_array(&self, object: &Bound<'_, PyAny>) -> bool {
-        // SAFETY: this thread is attached, and both objects are alive.
-        unsafe { ffi::PyObject_TypeCheck(object.as_ptr(), self.class.as_ptr()) != 0 }
+        // A class that cannot be compared is assumed to be one.
+        object.get_type().is_subclass(self.class.bind(object.py())).unwrap_or(true)
     }
 
     /// Makes an array in the memory of another object, which the array keeps alive.
@@ -213,7 +202,7 @@ impl CApi {
         // memory.
         let made = unsafe {
             (self.new_from_descr)(
-                self.class.as_ptr(),
+                self.class.as_ptr().cast(),
                 dtype,
                 ndim,
                 array.shape.as_ptr(),
