@@ -4,6 +4,7 @@ The tests also run with NumPy 1, whose protocol has no READ_ONLY flag and fewer 
 """
 
 import gc
+import sys
 import threading
 import time
 import weakref
@@ -163,6 +164,9 @@ def test_writeable_results():
         writeable = array.flags.writeable and not overlaps
         if array.size:
             assert made.flags.writeable == writeable, name
+        if array.size and not writeable:
+            with pytest.raises(ValueError):
+                made.flags.writeable = True
 
 
 REFUSED = {
@@ -281,6 +285,28 @@ def test_an_exception_in_flight_survives_the_release():
         held.release_while_raising(KeyError("in flight"))
 
 
+def test_nothing_is_left_after_many_exchanges():
+    """Neither references nor tensors, also of arrays that the protocol refuses."""
+    array = np.arange(6, dtype="f4").reshape(2, 3)
+    swapped = array.astype(array.dtype.newbyteorder())
+
+    def exchange():
+        testing.import_tensor(array).through_struct().as_numpy()
+        testing.results.numpy_matrix((2, 3))
+        with pytest.raises((BufferError, TypeError, ValueError)):
+            testing.import_tensor(swapped)
+
+    def counts():
+        gc.collect()
+        return [sys.getrefcount(of) for of in (array, array.dtype, np.ndarray)], testing.live()
+
+    exchange()
+    before = counts()
+    for _ in range(1000):
+        exchange()
+    assert counts() == before
+
+
 def test_the_base_of_a_result_is_not_a_tensor():
     """Nobody takes the memory from under the array."""
     made = testing.import_tensor(np.arange(3.0)).as_numpy()
@@ -319,7 +345,5 @@ REPLACEMENTS = {
 @pytest.mark.parametrize("name", REPLACEMENTS)
 def test_a_replaced_c_api_is_not_called(name):
     """Python code can replace the capsule before the first import."""
-    import sys
-
     code = REPLACED.format(path=sys.path, replace=REPLACEMENTS[name])
     run_in_a_new_process(code)
