@@ -109,7 +109,7 @@ pub(super) unsafe fn attached_object<'a, 'py>(object: *mut PyObject) -> Borrowed
 /// Runs a closure attached to the interpreter, and catches its panic. Returns `None` if
 /// PyO3 cannot attach; the closure has then not run.
 pub(super) fn try_attach(run: impl FnOnce(Python<'_>)) -> Option<()> {
-    catch_panic(|| Python::try_attach(|py| run(py))).flatten()
+    catch_panic(|| Python::try_attach(run)).flatten()
 }
 
 /// Raises an error in Python, and leaves no deferred reference counts behind.

@@ -65,8 +65,8 @@ struct Table {
 }
 
 const _: () = {
-    assert!(offset_of!(Table, new_from_descr) == size_of::<usize>() * 94);
-    assert!(offset_of!(Table, set_base_object) == size_of::<usize>() * 282);
+    assert!(offset_of!(Table, new_from_descr) == size_of::<[usize; 94]>());
+    assert!(offset_of!(Table, set_base_object) == size_of::<[usize; 282]>());
 };
 
 /// NumPy's C API: the functions that this crate calls, NumPy's class of arrays, and its
