@@ -25,7 +25,7 @@ TOOLS = (
     *("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl"),
     *("vulkan", "webgpu"),
     *("asan", "lsan", "tsan", "cargo-careful", "cargo-fuzz"),
-    *("free-threaded", "free-threaded-3.14", "free-threaded-3.15"),
+    *("free-threaded", "free-threaded-3.14", "free-threaded-3.15", "free-threaded-tsan"),
     *("no_std", "msrv", "wasm32", "node", "eigen", "cargo-deny", "cargo-hack", "cargo-mutants"),
     *("minimal-versions", "public-api", "semver", "docs-rs"),
 )

@@ -1,6 +1,7 @@
 //! `cargo xtask free-threaded`: the Python tests in CPythons without a GIL, each of which is
 //! built from the distribution's sources, once for each machine.
 
+mod thread_sanitizer;
 mod wheels;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ struct Python {
     /// A version whose file the archive has, and its SHA-256, for the time in which no
     /// package list names a file that it has.
     unlisted: Option<(&'static str, &'static str)>,
+    /// Whether ThreadSanitizer checks the interpreter and the modules.
+    sanitized: bool,
     /// The version of PyO3, where it is not that of the lock file.
     pyo3: Option<&'static str>,
     /// The packages that the tests import, each built for this interpreter or for any.
@@ -42,6 +45,12 @@ struct Python {
 }
 
 impl Python {
+    /// The folder in the cache.
+    fn folder(&self) -> String {
+        let sanitizer = if self.sanitized { "-tsan" } else { "" };
+        format!("free-threaded-{}{sanitizer}-{RECIPE}", self.version)
+    }
+
     /// The interpreter in the folder where it was installed.
     fn executable(&self, home: &Path) -> PathBuf {
         home.join(format!("bin/python{}t", self.version))
@@ -60,6 +69,7 @@ const PYTHON_3_13: Python = Python {
     version: "3.13",
     suites: &["trixie"],
     unlisted: None,
+    sanitized: false,
     pyo3: Some("0.28.3"),
     packages: ["numpy==2.4.6", "pytest==9.2.0"],
     builds: &[VERSION],
@@ -69,6 +79,7 @@ const PYTHON_3_14: Python = Python {
     version: "3.14",
     suites: &["forky", "sid"],
     unlisted: Some(("3.14.7", "3b48dac8fb59f62eaa67ac83c1eb12bda1b7a08406dd286e252c11a66be27f81")),
+    sanitized: false,
     pyo3: None,
     packages: ["numpy==2.5.5", "pytest==9.2.0"],
     builds: &[VERSION],
@@ -81,6 +92,7 @@ const PYTHON_3_15: Python = Python {
         "3.15.0~rc2",
         "8d93af5eaaaea5adfd41bd786a7ba3f03f2ad1ab57c6a65e0b963deab91d5ad7",
     )),
+    sanitized: false,
     pyo3: None,
     packages: ["numpy==2.5.5", "pytest==9.2.0"],
     builds: &[VERSION, ABI3T],
@@ -121,6 +133,7 @@ pub(crate) const STEPS: &[(&str, Body)] = &[
     ("free-threaded python 3.14", |context, stage| run(&PYTHON_3_14, context, stage)),
     ("free-threaded python 3.15", |context, stage| run(&PYTHON_3_15, context, stage)),
     ("free-threaded wheels", wheels::step),
+    ("free-threaded, thread sanitizer", thread_sanitizer::step),
 ];
 
 /// Builds what is not built, and runs the tests.
@@ -227,7 +240,7 @@ fn home(
     stage: &mut Stage,
 ) -> Outcome<PathBuf> {
     let cache = venv::cache_folder(checkout, stage);
-    let folder = format!("free-threaded-{}-{RECIPE}", python.version);
+    let folder = python.folder();
     let home = cache.join(&folder);
     if home.join(FINISHED).is_file() {
         stage.note("made before");
@@ -244,8 +257,11 @@ fn home(
         std::fs::create_dir_all(sources.join("lists/partial"))
             .map_err(|error| format!("{} cannot be made ({error})", sources.display()))?;
         headers(stage)?;
+        if python.sanitized {
+            thread_sanitizer::install(stage)?;
+        }
         fetch(python, &sources, stage)?;
-        build(&home, &sources, pip, stage)?;
+        build(python, &home, &sources, pip, stage)?;
         packages(python, &home, checkout, stage)?;
         // The sources and build files are not needed any more.
         drop(std::fs::remove_dir_all(&sources));
@@ -330,7 +346,13 @@ fn fetch_unlisted(python: &Python, archive: &str, sources: &Path, stage: &mut St
 }
 
 /// Unpacks, configures, builds and installs.
-fn build(home: &Path, sources: &Path, unpacker: &Interpreter, stage: &mut Stage) -> Outcome {
+fn build(
+    python: &Python,
+    home: &Path,
+    sources: &Path,
+    unpacker: &Interpreter,
+    stage: &mut Stage,
+) -> Outcome {
     let unpack = "import glob, tarfile; [name] = glob.glob('*.orig.tar.xz'); \
                   tarfile.open(name).extractall('.', filter='tar'); \
                   [folder] = glob.glob('Python-*'); import os; os.rename(folder, 'python')";
@@ -342,12 +364,16 @@ fn build(home: &Path, sources: &Path, unpacker: &Interpreter, stage: &mut Stage)
     let mut configure = Command::new("./configure");
     configure.args(["--quiet", "--disable-gil", "--without-ensurepip", "--disable-test-modules"]);
     configure.arg(format!("--prefix={}", home.display()));
+    if python.sanitized {
+        configure.args(thread_sanitizer::CONFIGURE);
+    }
     stage.run(configure.current_dir(&tree))?;
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let mut make = Command::new("make");
     stage.run(make.current_dir(&tree).args(["--quiet", &format!("--jobs={jobs}")]))?;
     let mut install = Command::new("make");
-    stage.run(install.current_dir(&tree).args(["--quiet", "altinstall"]))
+    stage.run(install.current_dir(&tree).args(["--quiet", "altinstall"]))?;
+    if python.sanitized { thread_sanitizer::keep_suppressions(&tree, home) } else { Ok(()) }
 }
 
 /// Fetches packages with the pip of the environment, for this interpreter.
@@ -374,7 +400,8 @@ mod tests {
     fn packages_are_those_of_the_environments() {
         let base = include_str!("../../../requirements/base.txt");
         let newest = include_str!("../../../requirements/newest.txt");
-        for (python, pins) in [(PYTHON_3_13, base), (PYTHON_3_14, newest), (PYTHON_3_15, newest)] {
+        let all = [(PYTHON_3_13, base), (PYTHON_3_14, newest), (PYTHON_3_15, newest)];
+        for (python, pins) in all.into_iter().chain([(thread_sanitizer::PYTHON, newest)]) {
             for pin in python.packages {
                 assert!(pins.lines().any(|line| line == pin), "{}: {pin}", python.version);
             }
