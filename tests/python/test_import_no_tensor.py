@@ -74,7 +74,11 @@ def qualified(given):
     return f"{module}{cls.__qualname__}"
 
 
-@pytest.mark.parametrize("given", [None, "text", {1}, object(), {"a": 1}], ids=repr)
+@pytest.mark.parametrize(
+    "given",
+    [None, "text", {1}, pytest.param(object(), id="object()"), {"a": 1}],
+    ids=repr,
+)
 def test_what_numpy_makes_nothing_of(given):
     """For objects that NumPy cannot convert, the message does not suggest NumPy."""
     text = f"`{qualified(given)}`, which is not a tensor: it has no `__dlpack__`; pass a tensor,"

@@ -25,10 +25,13 @@ pub(crate) fn run(pytest: &mut Command, stage: &mut Stage) -> Ending {
     })
 }
 
+/// One process of pytest for each processor, each of which runs whole files.
+const PARALLEL: [&str; 3] = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"];
+
 /// pytest, which may skip nothing whose consumer is installed.
 pub(crate) fn pytest(checkout: &Checkout, environment: &Environment) -> Command {
     let mut command = pytest_of(checkout, environment);
-    command.env("DLPACK_REQUIRE", environment.required("")).arg("tests/python");
+    command.env("DLPACK_REQUIRE", environment.required("")).args(PARALLEL).arg("tests/python");
     command
 }
 
@@ -42,12 +45,8 @@ pub(crate) fn pytest_of(checkout: &Checkout, environment: &Environment) -> Comma
 /// Tests for the second environment: the newest JAX, and the suite of the newest NumPy,
 /// which other steps run with an older one.
 pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> Command {
-    let mut command = environment.python(checkout);
-    command.env("DLPACK_REQUIRE", environment.required_there()).args([
-        "-m",
-        "pytest",
-        "-ra",
-        "--color=no",
+    let mut command = pytest_of(checkout, environment);
+    command.env("DLPACK_REQUIRE", environment.required_there()).args(PARALLEL).args([
         "tests/python/standard",
         "tests/python/test_array_like.py",
         "tests/python/test_interpreters.py",
