@@ -27,6 +27,7 @@ pub(crate) struct TableFunction<F>(F);
 
 impl<F: Copy> TableFunction<F> {
     /// The function, for the one place that calls it.
+    #[cfg(feature = "pyo3")]
     #[inline(always)]
     pub(crate) fn get(self) -> F {
         self.0
