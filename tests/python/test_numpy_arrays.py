@@ -307,6 +307,18 @@ def test_nothing_is_left_after_many_exchanges():
     assert counts() == before
 
 
+def test_a_result_is_read_and_changed_as_other_arrays_are():
+    """The protocol of NumPy 1 reports memory that must not be written."""
+    made = testing.results.row_norms(np.ones((4, 9), dtype="f4"))
+    testing.arguments.scale(made, 2.0)
+    testing.arguments.scale(made[1:], 2.0)
+    assert made.tolist() == [6, 12, 12, 12]
+    version = testing.import_tensor(np.zeros(3)).version()
+    assert testing.import_tensor(made).version() == version
+    again = testing.import_tensor(made).as_numpy()
+    assert testing.import_tensor(again[::-1]).version() == version
+
+
 def test_the_base_of_a_result_is_not_a_tensor():
     """Nobody takes the memory from under the array."""
     made = testing.import_tensor(np.arange(3.0)).as_numpy()

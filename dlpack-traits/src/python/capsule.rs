@@ -34,7 +34,8 @@ pub(super) fn new<A: Abi>(py: Python<'_>, tensor: RawManaged<A>) -> *mut PyObjec
     capsule
 }
 
-/// Puts a tensor into a capsule that releases it when it is destroyed.
+/// Puts a tensor into a capsule that releases it when it is destroyed. An array with this
+/// capsule as its base is assumed to be on the CPU, so the tensor must be.
 ///
 /// # Errors
 ///
@@ -43,6 +44,11 @@ pub(super) fn owner(py: Python<'_>, tensor: RawManaged) -> PyResult<Bound<'_, Py
     let capsule = named(py, tensor, OWNER, release);
     // SAFETY: it is a new reference, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
+}
+
+/// Whether an object is a capsule that [`owner`] made, in this module or in another one.
+pub(super) fn is_owner(object: &Bound<'_, PyAny>) -> bool {
+    pointer_named(object, OWNER).is_some()
 }
 
 /// Puts a tensor into a capsule. Returns NULL with an exception set if Python cannot allocate

@@ -20,6 +20,7 @@ use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::import::ImportedTensor;
 use crate::managed::Release;
+use crate::python::capsule;
 use crate::python::convert::attached_object;
 use crate::python::interpreter::drop_attached::DropAttached;
 use crate::version::Version;
@@ -110,14 +111,16 @@ unsafe fn release_array(owner: NonNull<c_void>) {
 
 /// Whether the memory of an array is that of the processor. Arrays that NumPy imported by
 /// DLPack have a capsule as the last of their bases, and may be in memory of another device
-/// that the processor can read; only `__dlpack_device__` reports it.
+/// that the processor can read; only `__dlpack_device__` reports it. Those that this crate made
+/// have a capsule of another name, and are on the CPU.
 fn is_on_cpu(api: &CApi, mut base: *mut PyObject) -> bool {
     while !base.is_null() {
         // SAFETY: this thread is attached. An array keeps its base alive, and the first array
         // is alive as long as its object is borrowed.
         let object: Borrowed<'_, '_, PyAny> = unsafe { attached_object(base) };
         if !api.reads(object.get_type_ptr()) {
-            return !object.is_exact_instance_of::<PyCapsule>() && !api.is_array(&object);
+            let is_capsule = object.is_exact_instance_of::<PyCapsule>();
+            return if is_capsule { capsule::is_owner(&object) } else { !api.is_array(&object) };
         }
         // SAFETY: the object is an array, as in `read`.
         base = unsafe { base.cast::<ArrayObject>().read() }.base;
