@@ -359,3 +359,28 @@ def test_a_replaced_c_api_is_not_called(name):
     """Python code can replace the capsule before the first import."""
     code = REPLACED.format(path=sys.path, replace=REPLACEMENTS[name])
     run_in_a_new_process(code)
+
+
+REPLACED_ATTRIBUTES = """
+import gc, sys
+sys.path[:0] = {path!r}
+import numpy as np
+# The dict of a class that cannot be changed otherwise.
+def replace(dtype, **attributes):
+    [members] = [found for found in gc.get_referents(type(np.dtype(dtype)).__dict__)
+                 if type(found) is dict]
+    members.update((name, property(lambda dtype, value=value: value))
+                   for name, value in attributes.items())
+replace("f4", kind="V", itemsize=4)
+replace("c16", kind="f", itemsize=4)
+getattr(sys, "_clear_type_cache", lambda: None)()
+import dlpack_testing as testing
+made, _ = testing.results.numpy_matrix((2, 3))
+assert made.dtype is np.dtype("f4")
+assert testing.import_tensor(np.zeros((), dtype="c16")).facts()[2] == "complex128"
+"""
+
+
+def test_sizes_are_not_read_from_attributes():
+    """Otherwise an array could be longer than its memory."""
+    run_in_a_new_process(REPLACED_ATTRIBUTES.format(path=sys.path))

@@ -5,7 +5,7 @@
 //! within one major version of NumPy's ABI, and those used here are the same in both.
 
 use alloc::vec::Vec;
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 
@@ -16,7 +16,6 @@ use pyo3::types::PyCapsule;
 
 use super::array_struct::ArrayObject;
 use crate::dtype::DataType;
-use crate::ffi::{kDLBool, kDLComplex, kDLFloat, kDLInt, kDLUInt};
 use crate::python::convert::{ok_or_discard, ok_unless_exit};
 
 /// The most dimensions of an array that is made or read here; those with more are exchanged by
@@ -235,24 +234,30 @@ fn table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     module.getattr("_ARRAY_API")
 }
 
-/// Returns NumPy's objects of the dtypes that DLPack has too. `class` is that of its dtypes.
+/// NumPy's characters for the dtypes that DLPack has too, the most frequent first. There are six
+/// types of integers and four widths. The sizes are those of the types of C, and are not read
+/// from NumPy's objects, whose attributes Python code can replace.
+const DTYPES: [(&str, DataType); 16] = [
+    ("f", DataType::F32),
+    ("d", DataType::F64),
+    ("l", if c_long::BITS == 64 { DataType::I64 } else { DataType::I32 }),
+    ("q", DataType::I64),
+    ("i", DataType::I32),
+    ("B", DataType::U8),
+    ("?", DataType::BOOL),
+    ("e", DataType::F16),
+    ("b", DataType::I8),
+    ("h", DataType::I16),
+    ("H", DataType::U16),
+    ("I", DataType::U32),
+    ("L", if c_ulong::BITS == 64 { DataType::U64 } else { DataType::U32 }),
+    ("Q", DataType::U64),
+    ("F", DataType::COMPLEX64),
+    ("D", DataType::COMPLEX128),
+];
+
+/// Returns NumPy's objects of these dtypes. `class` is that of its dtypes.
 fn dtypes(class: &Bound<'_, PyAny>) -> PyResult<Vec<(DataType, Py<PyAny>)>> {
-    let mut dtypes = Vec::<(DataType, Py<PyAny>)>::new();
-    // The characters of the dtypes, the most frequent first. There are six types of integers
-    // and four widths.
-    for name in ["f", "d", "l", "q", "i", "B", "?", "e", "b", "h", "H", "I", "L", "Q", "F", "D"] {
-        let dtype = class.call1((name,))?;
-        let kind = dtype.getattr("kind")?.extract::<char>()?;
-        let bits = dtype.getattr("itemsize")?.extract::<u8>()?.saturating_mul(8);
-        let code = match kind {
-            'b' => kDLBool,
-            'i' => kDLInt,
-            'u' => kDLUInt,
-            'f' => kDLFloat,
-            'c' => kDLComplex,
-            _ => continue,
-        };
-        dtypes.push((DataType::new(code, bits, 1), dtype.unbind()));
-    }
-    Ok(dtypes)
+    let object = |&(name, dtype)| Ok((dtype, class.call1((name,))?.unbind()));
+    DTYPES.iter().map(object).collect()
 }
