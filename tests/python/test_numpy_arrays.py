@@ -384,3 +384,20 @@ assert testing.import_tensor(np.zeros((), dtype="c16")).facts()[2] == "complex12
 def test_sizes_are_not_read_from_attributes():
     """Otherwise an array could be longer than its memory."""
     run_in_a_new_process(REPLACED_ATTRIBUTES.format(path=sys.path))
+
+
+ODD_MODULES = """
+import sys
+sys.path[:0] = {path!r}
+import dlpack_testing as testing
+class Odd:
+    pass
+Odd.__module__ = 5
+made, _ = testing.results.matrix_like(Odd(), (2, 3))
+assert type(made).__name__ == "ndarray"
+"""
+
+
+def test_the_module_of_a_class_may_be_any_object():
+    """Also before NumPy is imported."""
+    run_in_a_new_process(ODD_MODULES.format(path=sys.path))

@@ -6,6 +6,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use super::c_api::CApi;
+use crate::python::convert::ok_unless_exit;
 
 /// NumPy's class of arrays, its `from_dlpack`, and its C API.
 pub(in crate::python) struct NumPy {
@@ -50,7 +51,7 @@ impl NumPy {
     pub(in crate::python) fn is_array_class(class: &Bound<'_, PyType>) -> PyResult<bool> {
         let numpy = match Self::loaded(class.py()) {
             // A class of NumPy exists, so NumPy can be imported.
-            None if class.module()? == "numpy" => Self::get(class.py())?,
+            None if is_in_numpy(class)? => Self::get(class.py())?,
             None => return Ok(false),
             Some(numpy) => numpy,
         };
@@ -72,4 +73,10 @@ impl NumPy {
     pub(super) fn c_api(&self) -> Option<&CApi> {
         self.c_api.as_ref()
     }
+}
+
+/// Whether the module of a class is NumPy. A `__module__` that is not a string, or that raises an
+/// exception, is another module.
+fn is_in_numpy(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    Ok(ok_unless_exit(class.py(), class.module())?.is_some_and(|module| module == "numpy"))
 }
