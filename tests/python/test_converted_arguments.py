@@ -113,6 +113,23 @@ def test_nothing_is_converted_without_request():
         arguments.facts([1.0])
 
 
+class Refusing:
+    """A tensor that raises an error of its own, in a class whose module is not a string."""
+
+    __module__ = 5
+
+    def __dlpack__(self, **keywords):
+        raise BufferError("of the producer")
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def test_the_error_of_a_producer_arrives():
+    with pytest.raises(BufferError, match="of the producer"):
+        arguments.convert_floats(Refusing())
+
+
 def test_each_argument_is_released_once():
     def body():
         assert arguments.convert_bytes([1, 2]) == [1, 2]

@@ -15,6 +15,7 @@ use crate::dtype::DataType;
 use crate::import::{ImportedElement, ImportedTensor, is_of_numpy};
 use crate::python::convert::discard;
 use crate::python::import::from_dlpack::from_dlpack;
+use crate::python::numpy::NumPy;
 
 /// An array argument that is converted by NumPy if it is not an array, or has another dtype:
 /// a list, a number, an object of the buffer protocol or with `__array__`.
@@ -136,8 +137,7 @@ fn is_to_be_made(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<bool> {
     if !error.is_instance_of::<PyBufferError>(py) {
         return Ok(false);
     }
-    let name = object.get_type().fully_qualified_name()?.to_string();
-    Ok(name == "numpy.ndarray")
+    NumPy::is_array_class(&object.get_type())
 }
 
 /// Makes an array of NumPy that has elements of the type `dtype`.
