@@ -7,9 +7,15 @@ use core::slice;
 
 use super::block;
 use super::elements::{Elements, Visit};
-use crate::copy::{Part, Pieces};
+use crate::copy::{LARGE, Part, Pieces};
 use crate::element::Readable;
 use crate::error::Error;
+
+/// The bytes that are copied at a time to memory that the program has not used before: the
+/// operating system provides its pages during the copy, which interrupts `rep movsb`, the copy
+/// of larger blocks, for longer than a loop. Measured with 16 million `f32`: 1.05 of the time
+/// of `slice::to_vec`, by one block 1.23.
+const FRESH: usize = 4096;
 
 impl<T: Readable> Elements<'_, T> {
     /// Copies all elements in row-major order, each read at its own moment.
@@ -23,7 +29,8 @@ impl<T: Readable> Elements<'_, T> {
         let bytes = self.len().saturating_mul(size_of::<T>());
         copy.try_reserve_exact(self.len()).map_err(|_| Error::OutOfMemory { bytes })?;
         let room = copy.spare_capacity_mut().get_mut(..self.len()).unwrap_or_default();
-        let read = self.copy_to(room)?;
+        let block_len = if bytes >= LARGE { FRESH.div_ceil(size_of::<T>()) } else { self.len() };
+        let read = self.copy_to(room, block_len)?;
         // SAFETY: the capacity is at least `read`, and that many elements were written.
         unsafe { copy.set_len(read) };
         Ok(copy)
@@ -58,7 +65,7 @@ impl<T: Readable> Elements<'_, T> {
             let room = unsafe {
                 slice::from_raw_parts_mut(to.as_mut_ptr().cast::<MaybeUninit<T>>(), to.len())
             };
-            return self.copy_to(room).map(|_| ());
+            return self.copy_to(room, self.len()).map(|_| ());
         }
         let mut rest = to;
         self.visit(Visit::RowMajor, |_, block| {
@@ -68,22 +75,28 @@ impl<T: Readable> Elements<'_, T> {
         })
     }
 
-    /// Fills a buffer of `len` elements in row-major order. Returns the number of elements
-    /// that were written from its start on, all of them valid values.
-    fn copy_to(&self, to: &mut [MaybeUninit<T>]) -> Result<usize, Error> {
+    /// Fills a buffer of `len` elements in row-major order, `block_len` elements at a time if
+    /// the tensor is contiguous. Returns the number of elements that were written from its start
+    /// on, all of them valid values.
+    fn copy_to(&self, to: &mut [MaybeUninit<T>], block_len: usize) -> Result<usize, Error> {
         if self.is_empty() {
             return Ok(0);
         }
         let source = self.source();
+        let mut written = 0_usize;
         if self.typed().is_contiguous::<T>() {
-            let whole = Part::of_run(0, self.len().wrapping_mul(size_of::<T>()));
-            return Ok(block::read(whole, &source, to)?.len());
+            for block in to.chunks_mut(block_len) {
+                let position = written.wrapping_mul(size_of::<T>()).cast_signed();
+                let run = Part::of_run(position, size_of_val(block));
+                written = written.saturating_add(block::read(run, &source, block)?.len());
+            }
+            return Ok(written);
         }
         let (axes, first) = self.axes(Visit::RowMajor);
         // A piece is zeroed before it is read, and is still cached then.
         let room = Pieces::room_for_copy(&axes);
         let mut pieces = Pieces::new(axes, first, size_of::<T>(), room);
-        let (mut rest, mut written) = (to, 0_usize);
+        let mut rest = to;
         while let Some(piece) = pieces.take() {
             let read = block::read(piece, &source, rest)?.len();
             rest = rest.get_mut(read..).unwrap_or_default();

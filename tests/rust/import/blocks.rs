@@ -42,6 +42,23 @@ fn arrays_are_read_in_blocks() {
     assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap()[..4], [1, 0, 5, 4]);
 }
 
+/// A vector of more than 1 MiB is copied in blocks.
+#[cfg_attr(miri, ignore = "Miri takes minutes for 1 MiB")]
+#[test]
+fn large_vectors_have_all_elements() {
+    let numbers: Vec<i32> = (0..300_001).collect();
+    let tensor = forged(&[300_001], &numbers).imported();
+    assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), numbers);
+    let pairs = forged(&[150_000, 2], &numbers).imported();
+    let pairs = pairs.elements::<Pair>().unwrap().to_vec().unwrap();
+    assert_eq!((pairs.len(), pairs.last()), (150_000, Some(&Pair([299_998, 299_999]))));
+    let mut bytes = vec![1; 1_500_000];
+    bytes[1_200_000] = 2;
+    let bools = Forged { bytes, dtype: DataType::BOOL, ..forged(&[1_500_000], &[]) }.imported();
+    let read = bools.elements::<bool>().unwrap().to_vec();
+    assert_eq!(read, Err(Error::InvalidBits { dtype: DataType::BOOL }));
+}
+
 /// Blocks of a type with invalid bit patterns are validated before the function has them.
 #[test]
 fn invalid_bits_are_not_in_a_block() {
