@@ -76,7 +76,7 @@ fn build_newest(
         sources: checkout.root().to_path_buf(),
         target: place.join("target"),
         modules: place.join("python"),
-        quick: false,
+        quick: true,
     };
     build.run(checkout, &environment.interpreter, modules, stage)?;
     for module in modules {

@@ -26,7 +26,8 @@ pub(crate) fn run(pytest: &mut Command, stage: &mut Stage) -> Ending {
 }
 
 /// One process of pytest for each processor, each of which runs whole files.
-const PARALLEL: [&str; 3] = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"];
+pub(crate) const PARALLEL: [&str; 3] =
+    ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"];
 
 /// pytest, which may skip nothing whose consumer is installed.
 pub(crate) fn pytest(checkout: &Checkout, environment: &Environment) -> Command {

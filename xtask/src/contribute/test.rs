@@ -125,7 +125,7 @@ const FULL: &[(&str, Body)] = &[
     ("no python, address sanitizer", no_python::sanitized),
     ("eigen, address sanitizer", no_python::eigen),
     ("wasm32 in node", wasm::step),
-    ("miri, stacked borrows", miri::stacked_borrows_once),
+    ("miri, stacked borrows", miri::stacked_borrows_part_once),
     ("miri, tree borrows", miri::tree_borrows_part_once),
     ("miri, 32-bit and big-endian", miri::other_targets_once),
     ("cargo-deny", checks::cargo_deny),

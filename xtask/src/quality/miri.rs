@@ -86,9 +86,9 @@ const MANY_SEEDS: u32 = 64;
 
 /// The newer aliasing model (Tree Borrows).
 const TREE: &str = "-Zmiri-tree-borrows";
-/// `cargo xtask test --full` runs one of so many parts of the test programs under the newer model.
-/// The hash of the sources chooses it, so that another change may run another part. `cargo xtask
-/// sanitize` runs all.
+/// `cargo xtask test --full` runs one of so many parts of the test programs under each model. The
+/// hash of the sources chooses both, so that another change may run others. `cargo xtask sanitize`
+/// runs all.
 const PARTS: u64 = 3;
 /// All tests except doc tests, each of which would start an interpreter of its own.
 const ALL_TESTS: &[&str] = &["--lib", "--tests"];
@@ -114,15 +114,32 @@ const LONG: &[&str] = &["bounds", "deleter", "derive_import"];
 
 /// Runs all tests under the older aliasing model (Stacked Borrows).
 pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
+    under_stacked_borrows(context, stage, None)
+}
+
+/// The older model, on one of [`PARTS`] of the programs.
+fn stacked_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
+    let part = part_of(context, 0)?;
+    under_stacked_borrows(context, stage, Some(part))
+}
+
+fn under_stacked_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    Ok(run_programs(stage, &|tests| miri(context, STRICT, tests), ALL_TESTS, None)?)
+    Ok(run_programs(stage, &|tests| miri(context, STRICT, tests), ALL_TESTS, part)?)
 }
 
-/// [`stacked_borrows`], unless it passed before on this machine with the same sources.
-pub(crate) fn stacked_borrows_once(context: &Context, stage: &mut Stage) -> Ending {
-    once(context, stage, STRICT, stacked_borrows)
+/// The part that these sources choose; another `model` has another part.
+fn part_of(context: &Context, model: u64) -> Outcome<u64> {
+    let hash = passed_before::sources(context.checkout.root())?;
+    Ok(hash.wrapping_add(model).checked_rem(PARTS).unwrap_or_default())
+}
+
+/// [`stacked_borrows`] for a part of the programs, unless it passed before on this machine with
+/// the same sources.
+pub(crate) fn stacked_borrows_part_once(context: &Context, stage: &mut Stage) -> Ending {
+    once(context, stage, &format!("{STRICT} {PARTS}"), stacked_borrows_part)
 }
 
 /// [`tree_borrows`] for a part of the programs, unless it passed before on this machine with the
@@ -186,8 +203,8 @@ pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
 
 /// The newer model, on one of [`PARTS`] of the programs, and on some tests with several seeds.
 fn tree_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
-    let part = passed_before::sources(context.checkout.root())?.checked_rem(PARTS);
-    under_tree_borrows(context, stage, part)
+    let part = part_of(context, 1)?;
+    under_tree_borrows(context, stage, Some(part))
 }
 
 fn under_tree_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -> Ending {
@@ -195,9 +212,6 @@ fn under_tree_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -
         return missing("miri", reason);
     }
     let flags = format!("{STRICT} {TREE}");
-    if let Some(part) = part {
-        stage.note(&format!("part {part} of 0 to {}: `cargo xtask sanitize` runs all", PARTS - 1));
-    }
     run_programs(stage, &|tests| miri(context, &flags, tests), ALL_TESTS, part)?;
     Ok(stage.run(&mut with_seeds(context, &flags, SEEDS))?)
 }
@@ -211,6 +225,9 @@ fn run_programs(
     tests: &[&str],
     part: Option<u64>,
 ) -> Outcome {
+    if let Some(part) = part {
+        stage.note(&format!("part {part} of 0 to {}: `cargo xtask sanitize` runs all", PARTS - 1));
+    }
     let before = stage.log_length()?;
     stage.run(command(tests).arg("--no-run"))?;
     let programs = programs(&stage.logged_since(before));

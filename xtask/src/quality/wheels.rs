@@ -207,7 +207,7 @@ fn run_tests(
     }
     let mut command = python_tests::pytest_of(checkout, environment);
     let tests = tests.strip_prefix(checkout.root()).unwrap_or(tests);
-    command.env("DLPACK_REQUIRE", required).arg(tests);
+    command.env("DLPACK_REQUIRE", required).args(python_tests::PARALLEL).arg(tests);
     stage.run(&mut command).map_err(|_| {
         Stop::Failed(format!(
             "{} failed; all they said is in {}.",
