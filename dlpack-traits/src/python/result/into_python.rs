@@ -34,7 +34,8 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// # Errors
     ///
     /// `ModuleNotFoundError` without NumPy, and what NumPy raises: `BufferError` for a dtype
-    /// that it does not have. The tensor is then released.
+    /// that it does not have, `RuntimeError` for elements of several lanes. The tensor is then
+    /// released.
     fn into_numpy(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         array_of(py, self.into_dlpack()?)
     }
