@@ -86,7 +86,7 @@ impl<T: Readable> Elements<'_, T> {
         let mut written = 0_usize;
         if self.typed().is_contiguous::<T>() {
             for block in to.chunks_mut(block_len) {
-                let position = written.wrapping_mul(size_of::<T>()).cast_signed();
+                let position = 0_isize.wrapping_add_unsigned(written.wrapping_mul(size_of::<T>()));
                 let run = Part::of_run(position, size_of_val(block));
                 written = written.saturating_add(block::read(run, &source, block)?.len());
             }
