@@ -61,7 +61,7 @@ pub(crate) fn oldest_pyo3(context: &Context, stage: &mut Stage) -> Ending {
         sources: place.join("src"),
         target: place.join("target"),
         modules: place.join("python"),
-        quick: true,
+        quick: false,
     };
     copy_sources(checkout.root(), &build.sources, stage)?;
     let mut update = cargo(checkout);
