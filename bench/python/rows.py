@@ -51,7 +51,7 @@ def nanobind_array(array):
     try:
         import nanobind_peer
 
-        module = nanobind_peer.load(optimise="-O2")
+        module = nanobind_peer.load(optimize="-O2")
     except ImportError as error:
         print(f"left out: nanobind ({error})\n")
         return None

@@ -25,7 +25,7 @@ struct Packet {
 unsafe extern "C" fn delete(managed: *mut DLManagedTensorVersioned) {
     // SAFETY: only `export` sets this deleter, with the packet in `manager_ctx`.
     let packet = unsafe { (*managed).manager_ctx }.cast::<Packet>();
-    // SAFETY: the owner is initialised, and this is its end.
+    // SAFETY: the owner is initialized, and this is its end.
     unsafe { ptr::drop_in_place(&raw mut (*packet).owner) };
     // SAFETY: `export` allocated it with this layout.
     unsafe { dealloc(packet.cast(), Layout::new::<Packet>()) };

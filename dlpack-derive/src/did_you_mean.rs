@@ -38,7 +38,7 @@ mod tests {
     use crate::symbol::{ON_FIELD, ON_STRUCT};
 
     #[test]
-    fn slips_are_recognised() {
+    fn slips_are_recognized() {
         for (slip, word) in [
             ("stride", "strides"),
             ("Strides", "strides"),

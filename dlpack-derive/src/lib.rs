@@ -325,7 +325,7 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
-/// Names that have the same meaning in every library are recognised, in any case and with
+/// Names that have the same meaning in every library are recognized, in any case and with
 /// or without underscores: `I8` to `I64` and `Int8` to `Int64`, `U8` to `U64` and `UInt8`
 /// to `UInt64`, `F16` to `F64` and `Float16` to `Float64`, `Half`, `Double`, `BF16`,
 /// `BFloat16`, `Bool`, `Boolean`, `C128`, `Complex128`. Any other variant needs an

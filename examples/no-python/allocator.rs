@@ -1,4 +1,4 @@
-//! An allocator that recognises its own blocks, and aborts if it has to free a block of
+//! An allocator that recognizes its own blocks, and aborts if it has to free a block of
 //! another library.
 
 use core::alloc::{GlobalAlloc, Layout};

@@ -143,7 +143,7 @@ def nothing_left():
 
 
 def check_leaks(body, rounds=20):
-    """Runs ``body`` until all one-time initialisation is done, then checks that further
+    """Runs ``body`` until all one-time initialization is done, then checks that further
     rounds leave nothing behind. The rounds are repeated if fewer objects are left, which
     happens when a thread of a library releases what an earlier test gave it."""
     for _ in range(3):

@@ -137,7 +137,7 @@ def table(text):
 
 def copied_if_read_only(consumer, outcome):
     """The expected outcome for a read-only tensor. JAX requests the legacy capsule, which
-    has no read-only flag, so it gets a row-major copy, which also normalises the strides.
+    has no read-only flag, so it gets a row-major copy, which also normalizes the strides.
     """
     return "copy" if consumer == "jax" and outcome != "none" else outcome
 

@@ -75,7 +75,7 @@ print(testing.live())
 
 @CLASSES
 def test_the_child_ends_as_interpreters_do(cls):
-    """Not by `os._exit`: the child finalises with all it has from its parent."""
+    """Not by `os._exit`: the child finalizes with all it has from its parent."""
     run(
         """
         import os

@@ -62,7 +62,7 @@ def test_other_elements_are_refused():
 
 
 def test_a_subclass_makes_objects_of_the_class():
-    """Fields that a subclass adds cannot be initialised from a tensor."""
+    """Fields that a subclass adds cannot be initialized from a tensor."""
 
     class More(Floats):
         pass

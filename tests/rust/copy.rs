@@ -323,7 +323,7 @@ impl DLPackExport for Padded {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         let pointer = self.numbers.as_ptr().cast();
         // SAFETY: 1. and 3. The array is alive and borrowed. 2. is not kept: the padding is
-        // not initialised, so that Miri reports a read of it.
+        // not initialized, so that Miri reports a read of it.
         let data = unsafe { DataRef::from_raw_parts(pointer, 64, DataType::F32, Device::CPU) };
         let (shape, strides) =
             if self.is_transposed { (&[4, 3], &[4, 1]) } else { (&[3, 4], &[1, 4]) };

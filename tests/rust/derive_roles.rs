@@ -19,7 +19,7 @@ fn read<T: Copy>(ptr: *const u8, shape: &[i64], strides: &[i64]) -> Vec<T> {
         let step = isize::try_from(step).expect("test tensors are small");
         // SAFETY: the export checked that every element lies in its memory.
         let element = unsafe { ptr.cast::<T>().offset(step) };
-        // SAFETY: as above, and it is aligned and initialised.
+        // SAFETY: as above, and it is aligned and initialized.
         found.push(unsafe { element.read() });
     }
     found

@@ -46,7 +46,7 @@ struct Mapped(Arc<[AtomicU8]>);
 impl Storage for Mapped {
     fn data(&self) -> DataRef<'_> {
         let first = self.0.as_ptr().cast();
-        // SAFETY: 1. The slice has that many bytes, and is borrowed. 2. They are initialised,
+        // SAFETY: 1. The slice has that many bytes, and is borrowed. 2. They are initialized,
         // and any byte is a `u8`. 3. They are atomics, which Rust accesses as such.
         unsafe {
             DataRef::from_raw_parts_shared_read_only(first, self.0.len(), DataType::U8, Device::CPU)

@@ -49,7 +49,7 @@ fn seen(tensor: &ManagedTensor) -> Seen {
     let first = tensor.data_ptr();
     let numel: i64 = tensor.shape().iter().product();
     let bytes = usize::try_from(numel).unwrap() * tensor.dtype().element_bits() as usize / 8;
-    // SAFETY: the tensors of this file are contiguous, on the host, and initialised.
+    // SAFETY: the tensors of this file are contiguous, on the host, and initialized.
     let bytes = (bytes > 0).then(|| unsafe { core::slice::from_raw_parts(first, bytes) });
     let bytes = bytes.unwrap_or_default().to_vec();
     (tensor.shape().to_vec(), tensor.strides().to_vec(), tensor.dtype(), bytes.len(), bytes)

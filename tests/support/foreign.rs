@@ -172,7 +172,7 @@ impl<M: CStruct> ImportedStorage<M> {
             .map(|axis| {
                 // SAFETY: both arrays have `ndim` entries.
                 let dim = unsafe { entry(array, axis) };
-                // SAFETY: they are initialised and live until `delete`.
+                // SAFETY: they are initialized and live until `delete`.
                 unsafe { dim.read() }
             })
             .collect()

@@ -219,7 +219,7 @@ struct Packet<O> {
 unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
     // SAFETY: only `finish` sets this deleter, with the packet in `manager_ctx`.
     let packet = unsafe { (*managed).manager_ctx }.cast::<Packet<O>>();
-    // SAFETY: the owner is initialised, and this is its end.
+    // SAFETY: the owner is initialized, and this is its end.
     unsafe { ptr::drop_in_place(&raw mut (*packet).owner) };
     // SAFETY: `allocate` allocated it with this layout.
     unsafe { dealloc(packet.cast(), Layout::new::<Packet<O>>()) };
@@ -243,7 +243,7 @@ fn allocate<O>(owner: O) -> *mut Packet<O> {
 #[inline(always)]
 fn lists<'a, O>(packet: *mut Packet<O>) -> &'a mut Lists {
     // SAFETY: the callers have just made the packet, and numbers that are not
-    // initialised may be in there.
+    // initialized may be in there.
     unsafe { &mut (*packet).lists }
 }
 

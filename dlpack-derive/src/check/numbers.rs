@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_of_numbers_are_recognised_by_their_tokens() {
+    fn types_of_numbers_are_recognized_by_their_tokens() {
         for (expected, types) in [
             (Holds::Integer, &["u8", "i128", "usize", "core::primitive::u32", "Wrapping<u8>"][..]),
             (Holds::Integer, &["NonZeroU32", "NonZero<u32>", "std::num::NonZeroUsize", "(u32)"]),

@@ -18,7 +18,7 @@ use crate::import::ImportedTensor;
 /// | device of the tensor | accepted if the runtime |
 /// |---|---|
 /// | a device of the backend | reports the memory as that device's |
-/// | the CPU, or pinned memory of another device | does not recognise the memory, or reports that the host can access it |
+/// | the CPU, or pinned memory of another device | does not recognize the memory, or reports that the host can access it |
 /// | any other device | (never queried: [`Error::NoBackend`]) |
 ///
 /// ```no_run

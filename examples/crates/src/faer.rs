@@ -1,4 +1,4 @@
-//! `faer`: the columns of a `Mat` are padded, and the padding is not initialised, so it lends
+//! `faer`: the columns of a `Mat` are padded, and the padding is not initialized, so it lends
 //! no slice of the whole. A column is one, and faer computes in memory that it does not own.
 //! A whole `Mat` needs one `unsafe` block, and values in its padding.
 
@@ -31,7 +31,7 @@ impl ColumnOf {
 #[derive(DLPackExport)]
 #[dlpack(shape(rows, columns), order = column_major)]
 pub struct Matrix {
-    data: Initialised,
+    data: Initialized,
     rows: usize,
     columns: usize,
     #[dlpack(pitch(elements))]
@@ -44,14 +44,14 @@ impl From<Mat<f64>> for Matrix {
         // The padding becomes rows of zeros, in the same allocation.
         let pitch = matrix.col_stride().unsigned_abs();
         matrix.resize_with(pitch, columns, |_, _| 0.0);
-        Self { data: Initialised(matrix), rows, columns, pitch }
+        Self { data: Initialized(matrix), rows, columns, pitch }
     }
 }
 
 /// A matrix without padding.
-struct Initialised(Mat<f64>);
+struct Initialized(Mat<f64>);
 
-impl Storage for Initialised {
+impl Storage for Initialized {
     #[expect(unsafe_code, reason = "faer lends no slice of several columns")]
     fn data(&self) -> DataRef<'_> {
         if self.0.col_stride().unsigned_abs() != self.0.nrows() {
@@ -66,7 +66,7 @@ impl Storage for Initialised {
     }
 }
 
-/// A matrix whose padded columns are in initialised memory, which faer computes in: zero-copy.
+/// A matrix whose padded columns are in initialized memory, which faer computes in: zero-copy.
 #[derive(DLPackExport)]
 #[dlpack(shape(rows, columns), order = column_major)]
 pub struct Padded {

@@ -32,7 +32,7 @@ struct JsMemory {
 
 impl Storage for JsMemory {
     fn data(&self) -> DataRef<'_> {
-        // SAFETY: 1 (one allocation) and 2 (initialised, aligned elements): `bytes` refers to
+        // SAFETY: 1 (one allocation) and 2 (initialized, aligned elements): `bytes` refers to
         // the elements of a typed array, which ECMAScript zeroes and aligns; the reference and
         // the loan keep them until the end of the borrow. 3 (no one writes): JavaScript cannot
         // reach the hidden buffer, and this storage is borrowed.

@@ -119,6 +119,6 @@ pub(crate) fn unaligned() -> Result<ImportedTensor, Error> {
     // SAFETY: the export wrote one entry.
     unsafe { described.shape.write(2) };
     // SAFETY: 1 to 3: a valid struct of this function. 4: it describes the last eight of nine
-    // initialised bytes. 5: they have no other owner.
+    // initialized bytes. 5: they have no other owner.
     unsafe { ImportedTensor::from_raw(managed) }
 }

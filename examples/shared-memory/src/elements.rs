@@ -32,7 +32,7 @@ impl Storage for Elements {
         // 1. They are the bytes of the sample's payload, which iceoryx2 keeps mapped as long as
         //    the sample exists, also if the publisher ends. The sample is a field of `self`,
         //    which is borrowed.
-        // 2. The publisher loans slices that are initialised. Any bits are an `f32`. The
+        // 2. The publisher loans slices that are initialized. Any bits are an `f32`. The
         //    service aligns payloads to 64 bytes.
         // 3. They are mapped for reading, and each is a `SharedByte`, an `AtomicU8`. No code
         //    of this process writes them or makes another reference to them. The publisher

@@ -1,5 +1,5 @@
 //! Prototypes that say anything, for the allocator of the exchange table. What
-//! the header leaves open is not initialised.
+//! the header leaves open is not initialized.
 #![no_main]
 
 use std::ffi::{CStr, c_char, c_void};

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).with_suffix(".cpp")
 FOLDER = SOURCE.parents[3] / "target" / "nanobind"
 
 
-def load(optimise="-O1"):
+def load(optimize="-O1"):
     """The module. ImportError says what is missing."""
     import nanobind
 
@@ -24,7 +24,7 @@ def load(optimise="-O1"):
     includes = Path(nanobind.include_dir())
     command = [
         compiler,
-        *("-shared", "-fPIC", "-std=c++17", optimise, "-fvisibility=hidden"),
+        *("-shared", "-fPIC", "-std=c++17", optimize, "-fvisibility=hidden"),
         *("-fno-strict-aliasing", "-DNDEBUG"),
         f"-I{sysconfig.get_path('include')}",
         f"-I{includes}",

@@ -329,7 +329,7 @@ class CudaCore(Peer):
         return self.take(reference(dtype, layout))
 
     def take(self, tensor):
-        # -1: without synchronisation.
+        # -1: without synchronization.
         view = self.view.from_dlpack(tensor, stream_ptr=-1)
         # It rejects an element type when this is read first.
         view.dtype  # noqa: B018

@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         let memory = unsafe { System.alloc(layout) };
         if !memory.is_null() {
-            // Uninitialised memory must not be zero by chance.
+            // Uninitialized memory must not be zero by chance.
             // SAFETY: it is that long, and has no other user yet.
             unsafe { memory.write_bytes(0xA5, layout.size()) };
         }

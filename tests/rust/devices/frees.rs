@@ -142,10 +142,10 @@ fn streams_are_recorded_from_many_threads() {
     }
 }
 
-/// A consumer that requests no synchronisation is refused where the producer could not
+/// A consumer that requests no synchronization is refused where the producer could not
 /// tell when the memory may be freed.
 #[test]
-fn a_consumer_without_synchronisation_is_refused_or_waited_for() {
+fn a_consumer_without_synchronization_is_refused_or_waited_for() {
     let _session = Session;
     let gate = Event::of_host();
     let tensor = vector(filled(held_by(&gate), 1.0), 4);

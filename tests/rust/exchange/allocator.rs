@@ -40,7 +40,7 @@ fn wish(shape: &[i64]) -> Wish {
     Wish { shape, ndim: None, null_shape: false, dtype: DataType::F32, device: Device::CPU }
 }
 
-/// Sets one field of a struct that is not initialised.
+/// Sets one field of a struct that is not initialized.
 macro_rules! set {
     ($place:ident, $field:ident: $value:expr) => {{
         // SAFETY: the field is inside the struct.
@@ -50,7 +50,7 @@ macro_rules! set {
     }};
 }
 
-/// Calls an allocator as C does: fields that the header leaves open are not initialised.
+/// Calls an allocator as C does: fields that the header leaves open are not initialized.
 fn call(
     table: &DLPackExchangeAPI,
     wish: &Wish,

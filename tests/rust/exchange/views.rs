@@ -36,7 +36,7 @@ struct Padded {
     shape: [usize; 1],
 }
 
-/// Calls the function as C does, with memory that was not initialised.
+/// Calls the function as C does, with memory that was not initialized.
 fn view(table: &DLPackExchangeAPI, object: *mut c_void) -> (i32, DLTensor) {
     let function = table.dltensor_from_py_object_no_sync.expect("set");
     let mut out = MaybeUninit::<DLTensor>::uninit();

@@ -114,7 +114,7 @@ impl Case {
 /// The bytes of some elements.
 fn bytes<T: Element>(elements: &[T]) -> Vec<u8> {
     let len = size_of_val(elements);
-    // SAFETY: all bytes of an element are initialised.
+    // SAFETY: all bytes of an element are initialized.
     unsafe { core::slice::from_raw_parts(elements.as_ptr().cast(), len) }.to_vec()
 }
 

@@ -39,7 +39,7 @@ fn through_c(tensor: ManagedTensor) -> ImportedTensor {
 
 /// Whether every byte is one of two.
 fn is_mix<T: Element>(value: T, old: u8, new: u8) -> bool {
-    // SAFETY: all bytes of an element are initialised.
+    // SAFETY: all bytes of an element are initialized.
     let bytes: &[u8] =
         unsafe { core::slice::from_raw_parts((&raw const value).cast(), size_of::<T>()) };
     bytes.iter().all(|&byte| byte == old || byte == new)

@@ -47,7 +47,7 @@ enum Sign {
     Plus = 1,
 }
 
-// SAFETY: 1. and 2. It is an initialised `i16`. 3. `DTYPE` is int16. 4. `ANY_BITS` is
+// SAFETY: 1. and 2. It is an initialized `i16`. 3. `DTYPE` is int16. 4. `ANY_BITS` is
 // false.
 unsafe impl Element for Sign {
     const DTYPE: DataType = DataType::I16;

@@ -95,6 +95,6 @@ pub(crate) fn bytes<const N: usize>(foreign: &ImportedStorage) -> [u8; N] {
     let elements = u64::try_from(last).expect("no element before the first") + 1;
     let bytes = if packed { (elements * bits).div_ceil(8) } else { elements };
     assert_eq!(u64::try_from(N), Ok(bytes), "the bytes of all elements");
-    // SAFETY: the producer guarantees that all bytes of elements are initialised.
+    // SAFETY: the producer guarantees that all bytes of elements are initialized.
     unsafe { foreign.data().cast::<[u8; N]>().read() }
 }

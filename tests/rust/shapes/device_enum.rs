@@ -16,7 +16,7 @@ mod vendor {
     impl Storage for Pinned {
         fn data(&self) -> DataRef<'_> {
             let len = size_of_val(&*self.0);
-            // SAFETY: a slice is initialised and aligned, and is not written while it is
+            // SAFETY: a slice is initialized and aligned, and is not written while it is
             // borrowed. The processor can read this device.
             let data = unsafe {
                 DataRef::from_raw_parts(

@@ -205,7 +205,7 @@ fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     Ok(well("exports leave nothing behind, whether taken or not"))
 }
 
-/// Whether each batch of exports left something behind. One-time initialisation and Python's
+/// Whether each batch of exports left something behind. One-time initialization and Python's
 /// caches grow in the first batches only.
 fn grows_each_time(object: &Bound<'_, PyAny>, way: Way<'_>, mut before: Balance) -> PyResult<bool> {
     for _ in 0..BATCHES {

@@ -86,7 +86,7 @@ fn leak(context: &Context, stage: &mut Stage) -> Ending {
 }
 
 /// Detects data races. The standard library is instrumented too; otherwise its
-/// synchronisation would be invisible to the sanitizer.
+/// synchronization would be invisible to the sanitizer.
 fn thread(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = miri::install(stage) {
         return missing("tsan", reason);

@@ -55,7 +55,7 @@ pub struct OneApi;
 
 impl OneApi {
     /// Loads DPCTL from a file, unless the process has loaded it already: two copies of
-    /// SYCL do not recognise each other's memory.
+    /// SYCL do not recognize each other's memory.
     ///
     /// # Errors
     ///

@@ -77,7 +77,7 @@ impl WebGpu {
     ) -> Result<Device, Error> {
         // SAFETY: 1. By our caller's 1.
         let calls = unsafe { Calls::load(library.as_ref()) }?;
-        // Each device has one record, whose lock serialises its error scopes.
+        // Each device has one record, whose lock serializes its error scopes.
         let _alone = ADOPTING.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &AdoptedDevice| known.device() == device.as_ptr();
         let index = KNOWN.index_of(is_it).unwrap_or_else(|| {

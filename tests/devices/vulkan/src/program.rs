@@ -67,7 +67,7 @@ fn made() -> Result<&'static Made, &'static str> {
 }
 
 fn make() -> Result<Made, String> {
-    // SAFETY: loading Vulkan runs its initialisers.
+    // SAFETY: loading Vulkan runs its initializers.
     let entry = unsafe { ash::Entry::load() }
         .map_err(|error| format!("there is no Vulkan ({error}); mesa-vulkan-drivers has one"))?;
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);

@@ -254,7 +254,7 @@ pub(crate) fn detached<R>(run: impl FnOnce() -> R) -> R {
     while unsafe { ffi::Py_IsInitialized() } == 0 {
         std::thread::park();
     }
-    // SAFETY: the interpreter is initialised, and this thread's state is known.
+    // SAFETY: the interpreter is initialized, and this thread's state is known.
     unsafe { ffi::PyGILState_Ensure() };
     result
 }

@@ -33,7 +33,7 @@ impl Storage for Claim {
     fn data(&self) -> DataRef<'_> {
         let (first, len) = (self.elements.get().cast::<u8>(), size_of::<[f32; 6]>());
         if self.writable {
-            // SAFETY: 1. As below. 2. They are initialised and aligned floats. 3. No
+            // SAFETY: 1. As below. 2. They are initialized and aligned floats. 3. No
             // reference to them exists.
             let data =
                 unsafe { DataRef::from_raw_parts_shared(first, len, DataType::F32, self.device) };
@@ -44,7 +44,7 @@ impl Storage for Claim {
         // 1. This is that many bytes of one allocation. The declared device is wrong,
         //    except for the pinned kinds, which are host memory: no test passes
         //    the address to a runtime of the others.
-        // 2. They are initialised and aligned floats.
+        // 2. They are initialized and aligned floats.
         // 3. They are lent for reading: no one writes to them.
         let data = unsafe { DataRef::from_raw_parts(first, len, DataType::F32, self.device) };
         // SAFETY: 1. and 2. No device works on it.

@@ -63,7 +63,7 @@ impl Drop for Calls {
         if unsafe { ffi::Py_IsInitialized() } == 0 {
             return;
         }
-        // SAFETY: the interpreter is initialised.
+        // SAFETY: the interpreter is initialized.
         let state = unsafe { ffi::PyGILState_Ensure() };
         // SAFETY: this thread is attached, and `callable` is a reference that we own.
         let result = unsafe { ffi::PyObject_CallObject(self.callable, core::ptr::null_mut()) };

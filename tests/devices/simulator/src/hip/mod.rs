@@ -19,7 +19,7 @@ thread_local! {
     static CURRENT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A call: the first one of all initialises.
+/// A call: the first one of all initializes.
 fn call(name: &'static str, body: impl FnOnce(usize) -> Result<(), Status>) -> c_int {
     if let Err(status) = initialize() {
         return status.0;
