@@ -57,7 +57,7 @@ The rows of a slice are the kernel on a slice of the same memory, which this cra
 `unsafe`. rust-numpy gives such a slice too (`as_slice`), and trusts all other code that has the
 array. Its rows are of the same process and rounds, on an array of NumPy, and include its check that
 no other Rust code borrows the array. The rows of NumPy are of another process, and include the call
-from Python. Rows of 10,000 elements have no bar; the target is 1.5 times the slice plus 300 ns."""
+from Python. The bar of 10,000 elements is 1.5 times the slice and 300 ns for the call."""
 BEYOND = """\
 Other results in the tables, with the reasons:
 
@@ -90,24 +90,24 @@ FRONT = [
     ),
     (
         "Rust: import a tensor and release it",
-        "import + drop, transposed",
+        "import + drop, contiguous",
         "dlpack-traits",
         ["floor", "tvm-ffi"],
     ),
     (
-        "Python: `numpy.from_dlpack(x)` of an object of a class for any dtype and rank, or of the named library",
+        "Python: `numpy.from_dlpack(x)`; `x` is of a general class, for any dtype and rank, or of the other library",
         "numpy.from_dlpack(obj), general Tensor",
         "dlpack-traits, general Tensor",
         ["NumPy"],
     ),
     (
-        "Python: `torch.from_dlpack(x)` of an object of a class over `Arc<[f32]>`, or of the named library",
+        "Python: `torch.from_dlpack(x)`; `x` is of a class over `Arc<[f32]>`, or of the other library",
         "torch.from_dlpack(obj)",
         "dlpack-traits, Arc<[f32]>",
         ["NumPy", "PyTorch", "tvm-ffi", "nanobind"],
     ),
     (
-        "Python: import a NumPy array as an object of a class for any dtype and rank",
+        "Python: import a NumPy array as an object of the general class",
         "Tensor.from_dlpack(numpy array), general Tensor",
         "dlpack-traits, general Tensor",
         ["numpy.from_dlpack(array)"],

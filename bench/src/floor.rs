@@ -104,7 +104,7 @@ impl<const NUMBERS: usize> Drop for Node<NUMBERS> {
 ///
 /// # Safety
 ///
-/// 1. `managed` is a tensor that keeps what it says.
+/// 1. `managed` is a valid managed tensor.
 #[inline(always)]
 pub unsafe fn import<const NUMBERS: usize>(
     managed: *mut DLManagedTensorVersioned,
@@ -143,11 +143,11 @@ pub unsafe fn import<const NUMBERS: usize>(
     (first.checked_add(low)? > 0 && first.checked_add(end).is_some()).then_some(node)
 }
 
-/// The elements as a slice, if everything about the tensor says that they are one.
+/// The elements as a slice, if they are contiguous `f32`s in host memory.
 ///
 /// # Safety
 ///
-/// 1. `managed` is NULL or a tensor that keeps what it says.
+/// 1. `managed` is NULL or a valid managed tensor.
 #[inline(always)]
 unsafe fn checked<'a>(managed: *mut DLManagedTensorVersioned) -> Option<&'a [f32]> {
     let managed = NonNull::new(managed)?;
@@ -193,6 +193,6 @@ unsafe fn checked<'a>(managed: *mut DLManagedTensorVersioned) -> Option<&'a [f32
         return None;
     }
     let first = tensor.data.cast::<u8>().wrapping_add(offset).cast::<f32>();
-    // SAFETY: by 1 the elements are there, and the checks above found them compact.
+    // SAFETY: by 1 the elements are there, and the checks above found them contiguous.
     Some(unsafe { std::slice::from_raw_parts(first, len as usize) })
 }

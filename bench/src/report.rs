@@ -47,6 +47,18 @@ impl Report {
     /// Times the entries of one row. The first of them is what the others are
     /// compared with.
     pub fn row(&mut self, title: &str, bar: Option<f64>, entries: Vec<Entry>, rounds: usize) {
+        self.row_with_call(title, bar, 0.0, entries, rounds);
+    }
+
+    /// A row whose bar permits a number of nanoseconds for the call, in addition to the ratio.
+    pub fn row_with_call(
+        &mut self,
+        title: &str,
+        bar: Option<f64>,
+        call: f64,
+        entries: Vec<Entry>,
+        rounds: usize,
+    ) {
         if !wanted(title) {
             return;
         }
@@ -60,7 +72,8 @@ impl Report {
             .zip(allocations)
             .map(|((name, times), allocations)| Figure { name, times, allocations })
             .collect();
-        self.add(title, "ns", bar, &figures);
+        let reference = figures.first().map_or(1.0, |figure| figure.times.median);
+        self.add(title, "ns", bar.map(|bar| bar + call / reference), &figures);
     }
 
     /// A row that was measured some other way.
