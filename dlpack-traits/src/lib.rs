@@ -5,7 +5,7 @@
 //!
 #![cfg_attr(feature = "derive", doc = "```")]
 #![cfg_attr(not(feature = "derive"), doc = "```ignore")]
-//! use dlpack_traits::{DLPackExport, DataType, Flags};
+//! use dlpack_traits::{DLPackExport, DataType};
 //!
 //! #[derive(DLPackExport)]
 //! struct Image {

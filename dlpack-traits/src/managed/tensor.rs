@@ -23,8 +23,8 @@ use crate::stream::ConsumerPlace;
 /// A tensor with its owner, as the C struct that consumers take: the versioned one, or with
 /// `A =` [`DLManagedTensor`](crate::ffi::DLManagedTensor) the legacy one.
 ///
-/// Dropping it calls the deleter. [`into_raw`](Self::into_raw) gives the struct to a
-/// consumer, who then has to call the deleter.
+/// Dropping it calls the deleter. [`into_raw`](Self::into_raw) passes the struct to a
+/// consumer, which must call the deleter once.
 ///
 /// ```
 /// use dlpack_traits::{
@@ -94,7 +94,7 @@ impl<A: Abi> ManagedTensor<A> {
         self.access
     }
 
-    /// Gives the struct to a consumer, who has to call its deleter once.
+    /// Passes the struct to a consumer, which must call its deleter once.
     #[must_use = "the tensor leaks unless its deleter is called"]
     #[inline]
     pub fn into_raw(self) -> *mut A {

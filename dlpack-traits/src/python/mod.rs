@@ -59,8 +59,9 @@
 //! | let the library of an argument allocate a result | [`allocate`], [`allocate_like`] |
 //! | make an object of a given type from a Rust tensor | [`to_object`] |
 //!
-//! All of them use the exchange table of the object's type if it has one that can be
-//! read, and fall back to the Python protocol. A subclass inherits the table of its base,
+//! The imports and [`to_object`] use the exchange table of the object's type if it has one that
+//! can be read, and the Python protocol otherwise; NumPy's arrays are read by NumPy's C API.
+//! [`allocate`] requires a table. A subclass inherits the table of its base,
 //! which does not call a `__dlpack__` that the subclass overrides; a subclass that sets
 //! `__dlpack_c_exchange_api__ = None` has no table. If two unrelated classes publish the
 //! same table, it is used for the class on which it was found first, or for neither.

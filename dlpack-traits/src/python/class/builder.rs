@@ -150,7 +150,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     /// | `__array_interface__` | for `PIL.Image.fromarray`; contiguous tensors only |
     ///
     /// An attribute that the class defines itself is kept. The buffer protocol needs CPython
-    /// 3.10 or later; 3.10 and 3.11 built to trace references have none. A buffer is an
+    /// 3.10 or later; CPython 3.10 and 3.11 built with `Py_TRACE_REFS` do not support it. A buffer is an
     /// export like any other: it has its own owner of the memory, or borrows the object until it is released, and is
     /// read-only where `__dlpack__` sets READ_ONLY.
     pub fn array_like(mut self) -> Self {
