@@ -130,7 +130,7 @@ pub enum Error {
         /// One past its last byte.
         to: usize,
     },
-    /// The first element is not aligned for its type.
+    /// The first element, a stride or the byte offset is not aligned for the element type.
     Misaligned {
         /// The element type.
         dtype: DataType,
@@ -281,7 +281,7 @@ pub enum Error {
     /// The elements were requested as a type that is not theirs.
     ElementMismatch {
         /// The requested type.
-        asked: DataType,
+        requested: DataType,
         /// The type of the elements.
         found: DataType,
     },
@@ -300,7 +300,7 @@ pub enum Error {
         dtype: DataType,
     },
     /// A slice was requested, but the elements are not contiguous in row-major order.
-    NotCompact,
+    NotContiguous,
     /// The memory was imported with strides, and is described without strides, in another
     /// shape or as elements of another type.
     StridesMissing,

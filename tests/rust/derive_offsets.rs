@@ -60,7 +60,7 @@ fn windows_of_a_storage() {
     assert_eq!(negative.tensor().unwrap_err(), Error::NegativeOffset);
     let between = Bytes { start: 2, ..bytes }.tensor().unwrap_err();
     assert!(matches!(between, Error::Misaligned { align: 4, .. }));
-    assert!(between.to_string().contains("begin at an offset that is"), "{between}");
+    assert!(between.to_string().contains("choose an aligned offset"), "{between}");
 }
 
 #[derive(DLPackExport)]

@@ -84,7 +84,7 @@ fn requirements_are_printed_as_sentences() {
     assert_eq!(fit(0), "the offset of the tensor is 0, which does not fit in the `u8` of `Image`");
     assert!(fit(-1).ends_with("(PyTorch)"));
     assert_eq!(
-        said(MismatchKind::Compact { order: Some(Order::ColumnMajor), no_strides: false }),
+        said(MismatchKind::Contiguous { order: Some(Order::ColumnMajor), no_strides: false }),
         "the elements are not contiguous in column-major order, and `Image` needs them to be; \
          pass `numpy.asfortranarray(x)`"
     );

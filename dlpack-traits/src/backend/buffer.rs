@@ -154,7 +154,7 @@ impl<B: Backend> DeviceBuffer<B> {
         B: Memcpy,
     {
         if self.dtype() != T::DTYPE {
-            return Err(Error::ElementMismatch { asked: T::DTYPE, found: self.dtype() });
+            return Err(Error::ElementMismatch { requested: T::DTYPE, found: self.dtype() });
         }
         let len = self.byte_len().checked_div(size_of::<T>()).unwrap_or(0);
         let mut elements = Vec::new();

@@ -74,9 +74,9 @@ impl fmt::Display for Error {
             ),
             Error::Misaligned { dtype, align } => write!(
                 f,
-                "the first {dtype} element is not aligned to {align} bytes; hold the elements \
-                 in a buffer of their own type, or begin at an offset that is; imported ones \
-                 can be read with `elements`, or copied"
+                "expected {dtype} elements aligned to {align} bytes; copy them, store them in a \
+                 buffer of their own type, choose an aligned offset, or read imported ones with \
+                 `elements`"
             ),
             Error::UnsupportedDType { dtype } => {
                 write!(f, "DLPack 1.3 does not define the element type {dtype}")
@@ -147,7 +147,7 @@ impl fmt::Display for Error {
             }
             Error::StreamUntracked { device } => write!(
                 f,
-                "{device} cannot tell when work on an unnamed stream is done; send the `stream` \
+                "{device} does not track work on an unnamed stream; pass the `stream` \
                  that the tensor will be used on"
             ),
             Error::PackedStrides { dtype } => {
@@ -172,8 +172,8 @@ impl fmt::Display for Error {
                 write!(f, "the tensor has {ndim} dimensions but its shape is NULL")
             }
             Error::NullData => f.write_str("the tensor has elements but its data is NULL"),
-            Error::ElementMismatch { asked, found } => {
-                write!(f, "the elements are {found}, not {asked}")
+            Error::ElementMismatch { requested, found } => {
+                write!(f, "expected {requested} elements, got {found}")
             }
             Error::NoSuchElement => f.write_str(
                 "the tensor has no element at this index: it takes one number per dimension, each \
@@ -186,7 +186,7 @@ impl fmt::Display for Error {
             Error::InvalidBits { dtype } => {
                 write!(f, "an element has bits that are not a valid {dtype}")
             }
-            Error::NotCompact => f.write_str(
+            Error::NotContiguous => f.write_str(
                 "the elements are not contiguous in row-major order, so they are not a slice; \
                  read them with `elements`, or copy them with its `to_vec`",
             ),

@@ -165,11 +165,11 @@ mod tests {
         let found = DataType::I32;
         for order in [Order::RowMajor, Order::ColumnMajor] {
             let copy = copy_elements::<f32>(&tensor, order);
-            assert_eq!(copy, Err(Error::ElementMismatch { asked: DataType::F32, found }));
+            assert_eq!(copy, Err(Error::ElementMismatch { requested: DataType::F32, found }));
             let copy = copy_elements::<i8>(&tensor, order);
-            assert_eq!(copy, Err(Error::ElementMismatch { asked: DataType::I8, found }));
+            assert_eq!(copy, Err(Error::ElementMismatch { requested: DataType::I8, found }));
             let copy = copy_elements::<Complex<f32>>(&tensor, order);
-            assert_eq!(copy, Err(Error::ElementMismatch { asked: DataType::COMPLEX64, found }));
+            assert_eq!(copy, Err(Error::ElementMismatch { requested: DataType::COMPLEX64, found }));
         }
         assert_eq!(copy_elements::<i32>(&tensor, Order::RowMajor), Ok((0..6).collect()));
         assert_eq!(copy_elements::<i32>(&tensor, Order::ColumnMajor), Ok(vec![0, 3, 1, 4, 2, 5]));

@@ -401,7 +401,7 @@ impl<T> Elements<'_, T> {
     /// Calls a function with blocks of elements, in the order of the memory: for a function
     /// whose result does not depend on the order, such as a sum or a maximum.
     ///
-    /// A transposed tensor takes as long as a contiguous one, where `for_each_block` takes 5 to 8
+    /// A transposed tensor takes as long as a contiguous one, where `for_each_block` takes 5 to 9
     /// times as long. Each element is visited as often as it has indices: an element of a
     /// broadcast tensor more than once.
     /// Otherwise this is [`for_each_block`](Self::for_each_block).

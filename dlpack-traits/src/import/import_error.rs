@@ -24,7 +24,7 @@ use crate::error::Error;
 ///
 /// let error = ImportError::rejected("the mask is empty");
 /// assert_eq!(error.to_string(), "the mask is empty");
-/// assert!(matches!(ImportError::from(Error::NotCompact), ImportError::Tensor(_)));
+/// assert!(matches!(ImportError::from(Error::NotContiguous), ImportError::Tensor(_)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -142,7 +142,7 @@ pub enum MismatchKind {
         found: i64,
     },
     /// Contiguous elements.
-    Compact {
+    Contiguous {
         /// The required order; `None` if both orders are accepted.
         order: Option<Order>,
         /// Whether the reason is that the type has no field for strides.

@@ -101,7 +101,7 @@ impl ImportedTensor {
     /// 1. `managed` is NULL, or points to an aligned, initialized struct of type `A`, which
     ///    no one writes or frees until its deleter is called. If it has a major version
     ///    other than 1, only its fields up to `deleter` need to exist.
-    /// 2. The caller owns the struct and gives it away: its deleter, if it is not NULL, may
+    /// 2. The caller owns the struct and transfers the ownership: its deleter, if it is not NULL, may
     ///    be called once, by any thread, and no one else calls it.
     /// 3. If `ndim` is 1 to 64, each of `shape` and `strides` is NULL, or points to `ndim`
     ///    aligned, initialized numbers, which no one writes meanwhile.
@@ -291,7 +291,7 @@ impl ImportedTensor {
         self.node.checked.dims.shape()
     }
 
-    /// Strides, in elements. If the producer gave none, those of a contiguous row-major
+    /// Strides, in elements. If `strides` is NULL, those of a contiguous row-major
     /// tensor.
     #[inline]
     pub fn strides(&self) -> &[i64] {

@@ -164,7 +164,7 @@ impl<'a> Frozen<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotCompact`],
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotContiguous`],
     /// [`Error::Misaligned`], [`Error::InvalidBits`].
     #[inline]
     pub fn as_slice<T: Readable>(self) -> Result<&'a [T], Error> {
@@ -202,12 +202,12 @@ impl<'a> Frozen<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::NotCompact`].
+    /// [`Error::NotOnHost`], [`Error::NotContiguous`].
     #[inline]
     pub fn as_bytes(self) -> Result<&'a [u8], Error> {
         self.tensor.on_host()?;
         if !self.tensor.is_row_major() {
-            return Err(Error::NotCompact);
+            return Err(Error::NotContiguous);
         }
         let len = self.tensor.byte_range().end.unsigned_abs();
         let first = self.tensor.data_ptr();
@@ -247,7 +247,7 @@ impl<'a> Exclusive<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotCompact`],
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotContiguous`],
     /// [`Error::Misaligned`].
     #[inline]
     pub fn as_mut_slice<T: AnyBits>(&mut self) -> Result<&mut [T], Error> {

@@ -56,7 +56,7 @@ impl ImportedTensor {
         } else if !T::AXES.is_empty() && Some(found) == const { lanes::<T>() } {
             (shape.len(), 1)
         } else {
-            return Err(Error::ElementMismatch { asked: T::DTYPE, found });
+            return Err(Error::ElementMismatch { requested: T::DTYPE, found });
         };
         // All elements together have at most `isize::MAX` bytes.
         let numel = usize::try_from(self.numel()).unwrap_or(0);
@@ -186,7 +186,7 @@ impl<'a> Typed<'a> {
     #[inline]
     pub(crate) fn as_raw_slice<T: Element>(&self) -> Result<(*mut T, usize), Error> {
         if !self.is_contiguous::<T>() {
-            return Err(Error::NotCompact);
+            return Err(Error::NotContiguous);
         }
         Ok((self.as_aligned::<T>()?, self.len))
     }

@@ -27,13 +27,13 @@ impl From<Error> for PyErr {
         match error {
             Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
             Error::NoSuchElement => PyIndexError::new_err(text),
-            Error::ElementMismatch { asked, .. } => {
-                PyTypeError::new_err(format!("{text}{}", cast(&[asked])))
+            Error::ElementMismatch { requested, .. } => {
+                PyTypeError::new_err(format!("{text}{}", cast(&[requested])))
             }
             Error::AxesMismatch { .. }
             | Error::InvalidBits { .. }
             | Error::LenMismatch { .. }
-            | Error::NotCompact
+            | Error::NotContiguous
             | Error::Overlapping
             | Error::ReadOnly
             | Error::StreamOnHost

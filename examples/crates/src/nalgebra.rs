@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn column_major_tensor_is_rejected_or_copied() {
         let tensor = || Matrix(DMatrix::identity(2, 3)).into_dlpack().unwrap().import().unwrap();
-        assert_eq!(Rows::try_from(tensor()).err(), Some(Error::NotCompact));
+        assert_eq!(Rows::try_from(tensor()).err(), Some(Error::NotContiguous));
         let elements = tensor().elements::<f64>().unwrap().to_vec().unwrap();
         assert_eq!(DMatrix::from_row_slice(2, 3, &elements), DMatrix::identity(2, 3));
     }

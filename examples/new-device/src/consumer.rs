@@ -48,10 +48,10 @@ impl Consumer {
             return Err(Error::DeviceMismatch { device: self.stream.device(), storage: device });
         }
         if tensor.dtype() != DataType::F32 {
-            return Err(Error::ElementMismatch { asked: DataType::F32, found: tensor.dtype() });
+            return Err(Error::ElementMismatch { requested: DataType::F32, found: tensor.dtype() });
         }
         if !tensor.is_row_major() {
-            return Err(Error::NotCompact);
+            return Err(Error::NotContiguous);
         }
         // On this device `data` is a handle, which the host never dereferences; the offset
         // stays in `byte_offset`.

@@ -56,13 +56,13 @@ impl DLPackImport for Made {
         match plan {
             Plan::PutAwayAndFail => {
                 elsewhere(tensor);
-                Err(Error::NotCompact.into())
+                Err(Error::NotContiguous.into())
             }
             Plan::PutAwayAndSucceed => {
                 elsewhere(tensor);
                 Ok(Self(None))
             }
-            Plan::Fail => Err(Error::NotCompact.into()),
+            Plan::Fail => Err(Error::NotContiguous.into()),
             Plan::Keep => Ok(Self(Some(tensor))),
         }
     }

@@ -114,7 +114,7 @@ fn a_backend_without_copies_returns_an_error() {
     assert_eq!(error, Error::Unsupported { device: NPU, what: "copy to the host" });
     assert_eq!(
         tensor.data.to_vec::<i32>().unwrap_err(),
-        Error::ElementMismatch { asked: DataType::I32, found: DataType::F32 },
+        Error::ElementMismatch { requested: DataType::I32, found: DataType::F32 },
     );
 }
 

@@ -297,7 +297,11 @@ struct Made {
 impl Made {
     fn new(data: ImportedStorage<i32>, shape: Extents) -> Result<Self, Error> {
         trip(Hook::Construct);
-        if data.imported().numel() == 6 { Ok(Self { data, shape }) } else { Err(Error::NotCompact) }
+        if data.imported().numel() == 6 {
+            Ok(Self { data, shape })
+        } else {
+            Err(Error::NotContiguous)
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -305,7 +309,7 @@ impl Made {
         if self.shape.0.len() == self.data.imported().ndim() {
             Ok(())
         } else {
-            Err(Error::NotCompact)
+            Err(Error::NotContiguous)
         }
     }
 }

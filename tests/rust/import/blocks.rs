@@ -116,7 +116,7 @@ fn rejected_for_writing() {
     assert_eq!(error::<i32>(legacy), Some(Error::ReadOnly));
     let overlapping = numbers().strided(&[0, 1], 0);
     assert_eq!(error::<i32>(overlapping.imported()), Some(Error::Overlapping));
-    let mismatch = Error::ElementMismatch { asked: DataType::F32, found: DataType::I32 };
+    let mismatch = Error::ElementMismatch { requested: DataType::F32, found: DataType::I32 };
     assert_eq!(error::<f32>(numbers().imported()), Some(mismatch));
     assert_eq!(error::<i32>(numbers().imported()), None);
     // Memory that this program lent from a `&[T]`.

@@ -64,7 +64,7 @@ fn contiguous_tensors_are_slices() {
 #[test]
 fn other_tensors_give_the_error_of_the_full_import() {
     let tensor = || forged(&[2, 3], &NUMBERS).strided(&[3, 1], 0);
-    assert_eq!(agree::<i32>(&tensor().strided(&[1, 2], 0)), Err(Error::NotCompact));
+    assert_eq!(agree::<i32>(&tensor().strided(&[1, 2], 0)), Err(Error::NotContiguous));
     assert!(matches!(agree::<f32>(&tensor()), Err(Error::ElementMismatch { .. })));
     assert!(matches!(agree::<i32>(&tensor().strided(&[3, 1], 2)), Err(Error::Misaligned { .. })));
     let on_device = Forged { device: Device::new(kDLCUDA, 0), ..tensor() };

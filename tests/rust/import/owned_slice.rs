@@ -84,7 +84,7 @@ fn memory_that_others_may_write_is_rejected() {
         Error::ElementMismatch { .. }
     ));
     let strided = Owner::new(vec![1, 2, 3, 4], &[2]).strided(&[2], 0);
-    assert_eq!(rejected::<i32>(own(strided)), Error::NotCompact);
+    assert_eq!(rejected::<i32>(own(strided)), Error::NotContiguous);
 }
 
 /// The promise of the caller is about writes only; everything else is checked.

@@ -257,7 +257,7 @@ fn typed_and_untyped_imports_export_the_same() {
     let any: ImportedStorage = ImportedStorage::new(taken.unwrap()).unwrap();
     let typed = any.clone().typed::<i32>().unwrap();
     let any = any.into_tensor().unwrap_err();
-    let error = Error::ElementMismatch { asked: DataType::F32, found: DataType::I32 };
+    let error = Error::ElementMismatch { requested: DataType::F32, found: DataType::I32 };
     assert_eq!(any.clone().typed::<f32>().map(drop), Err(error));
     drop(any);
     let any: ImportedStorage = typed.into();

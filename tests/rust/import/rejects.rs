@@ -258,7 +258,7 @@ fn unknown_codes_and_flags_are_kept() {
     assert!(matches!(tensor.elements::<i32>(), Err(Error::NotOnHost { .. })));
     let tensor = with(|case| (case.version, case.dtype) = (Version::new(1, 4), unknown)).imported();
     let error = tensor.elements::<i32>().map(|_| ());
-    assert_eq!(error, Err(Error::ElementMismatch { asked: DataType::I32, found: unknown }));
+    assert_eq!(error, Err(Error::ElementMismatch { requested: DataType::I32, found: unknown }));
     // A later version may define it; this one does not.
     for version in [Version::CURRENT, Version::new(1, 0)] {
         let case = with(|case| (case.version, case.dtype) = (version, unknown));

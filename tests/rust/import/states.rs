@@ -60,7 +60,7 @@ fn bools_are_checked() {
 #[test]
 fn other_element_types_are_refused() {
     let tensor = copied(&[6]).imported();
-    let error = |asked| Error::ElementMismatch { asked, found: DataType::I32 };
+    let error = |requested| Error::ElementMismatch { requested, found: DataType::I32 };
     assert_eq!(tensor.elements::<f32>().map(|_| ()), Err(error(DataType::F32)));
     assert_eq!(tensor.elements::<u8>().map(|_| ()), Err(error(DataType::U8)));
     // SAFETY: 1. No one writes to the elements.
@@ -211,8 +211,8 @@ fn non_contiguous_elements_are_not_sliced() {
         let mut tensor = copied(shape).strided(strides, byte_offset).imported();
         assert_eq!(tensor.is_column_major(), shape == [3, 2]);
         let mut exclusive = alone(&mut tensor);
-        assert_eq!(exclusive.as_mut_slice::<i32>(), Err(Error::NotCompact));
-        assert_eq!(exclusive.as_slice::<i32>(), Err(Error::NotCompact));
+        assert_eq!(exclusive.as_mut_slice::<i32>(), Err(Error::NotContiguous));
+        assert_eq!(exclusive.as_slice::<i32>(), Err(Error::NotContiguous));
     }
     assert_eq!(assumed(&forged(&[2], &[1, 2])), Ok(()));
 }
@@ -281,7 +281,7 @@ fn empty_imported_memory_is_a_field() {
     let empty = ImportedStorage::<i32>::new(forged(&[0, 2], &[]).imported()).unwrap();
     let again = forge::import(empty.to_dlpack().unwrap());
     assert_eq!((again.shape(), again.numel()), (&[0, 2][..], 0));
-    let error = Error::ElementMismatch { asked: DataType::F32, found: DataType::I32 };
+    let error = Error::ElementMismatch { requested: DataType::F32, found: DataType::I32 };
     let drops = Drops::new();
     let (_, taken) = forged(&[1], &[1]).import::<DLManagedTensor>(&drops);
     assert_eq!(ImportedStorage::<f32>::new(taken.unwrap()).map(|_| ()), Err(error));

@@ -165,7 +165,7 @@ fn pixels_are_viewed() {
     assert_eq!(elements::<Rgb>(&padded), expected);
     let mut tensor = padded.imported();
     let mut exclusive = alone(&mut tensor);
-    assert_eq!(exclusive.as_slice::<Rgb>(), Err(Error::NotCompact));
+    assert_eq!(exclusive.as_slice::<Rgb>(), Err(Error::NotContiguous));
     for pixel in exclusive.elements_mut::<Rgb>().unwrap() {
         *pixel = Rgb(pixel.0.map(|part| part + 1));
     }
@@ -186,7 +186,7 @@ fn pixels_are_viewed() {
     assert!(elements::<Rgb>(&none).is_empty());
     let one = bytes(DataType::U8, &[3], &[4, 5, 6]).imported();
     assert_eq!(one.elements::<Rgb>().unwrap().load(&[]), Ok(Rgb([4, 5, 6])));
-    let other = Error::ElementMismatch { asked: DataType::U8, found: DataType::I8 };
+    let other = Error::ElementMismatch { requested: DataType::U8, found: DataType::I8 };
     let signed = bytes(DataType::I8, &[3], &[4, 5, 6]).imported();
     assert_eq!(signed.elements::<Rgb>().map(|_| ()), Err(other));
 }
@@ -225,7 +225,7 @@ fn lanes_are_viewed() {
     let case = Forged { dtype: DataType::I32.with_lanes(3), ..case };
     assert_eq!(elements::<Lanes<i32, 3>>(&case), [Lanes([0, 1, 2]), Lanes([3, 4, 5])]);
     let mut tensor = case.imported();
-    let error = |asked| Error::ElementMismatch { asked, found: case.dtype };
+    let error = |requested| Error::ElementMismatch { requested, found: case.dtype };
     assert_eq!(tensor.elements::<i32>().map(|_| ()), Err(error(DataType::I32)));
     let two = DataType::I32.with_lanes(2);
     assert_eq!(tensor.elements::<Lanes<i32, 2>>().map(|_| ()), Err(error(two)));
@@ -355,7 +355,7 @@ fn packed_elements_are_read_as_bytes() {
     assert_eq!(exclusive.as_frozen().as_bytes(), Ok(&[0x21, 0x43, 0x05][..]));
     let case = case.strided(&[-1], 2);
     let mut tensor = case.imported();
-    assert_eq!(alone(&mut tensor).as_frozen().as_bytes(), Err(Error::NotCompact));
+    assert_eq!(alone(&mut tensor).as_frozen().as_bytes(), Err(Error::NotContiguous));
 }
 
 /// A3, A10: READ_ONLY is never written, and neither is a layout in which two indices name

@@ -103,7 +103,7 @@ fn has_inner_axes(tensor: &ImportedTensor, axes: &'static [i64]) -> Result<(), M
         return Err(MismatchKind::Axes { needed: axes });
     }
     if !strides::is_row_major(axes, inner) {
-        return Err(MismatchKind::Compact { order: ROW_MAJOR, no_strides: false });
+        return Err(MismatchKind::Contiguous { order: ROW_MAJOR, no_strides: false });
     }
     let parts: i64 = axes.iter().product();
     let is_whole = |(&dim, &stride): (&i64, &i64)| dim <= 1 || stride.checked_rem(parts) == Some(0);
@@ -196,11 +196,11 @@ impl Requirement<'_> {
             },
             Self::Contiguous(order) => {
                 let compact = is_compact(tensor, shape, order);
-                require(compact, || MismatchKind::Compact { order, no_strides: false })
+                require(compact, || MismatchKind::Contiguous { order, no_strides: false })
             }
             Self::Compact(order) => {
                 let compact = is_compact(tensor, shape, order);
-                require(compact, || MismatchKind::Compact { order, no_strides: true })
+                require(compact, || MismatchKind::Contiguous { order, no_strides: true })
             }
             Self::Kept(keeps) => {
                 if keeps(tensor) {

@@ -41,7 +41,7 @@ impl DeviceTensor<Cuda> {
     ///
     /// # Errors
     ///
-    /// [`Error::ElementMismatch`]; [`Error::NotCompact`] if the elements are not contiguous
+    /// [`Error::ElementMismatch`]; [`Error::NotContiguous`] if the elements are not contiguous
     /// in row-major order; [`Error::Misaligned`]; [`Error::DeviceMismatch`] for a stream of
     /// another GPU; an [`Error::Custom`] for one of another context than the primary one;
     /// those of [`as_ptr_on`](Self::as_ptr_on).
@@ -82,12 +82,12 @@ impl DeviceTensor<Cuda> {
         stream: &Arc<CudaStream>,
     ) -> Result<BorrowedSlice<T>, Error> {
         let () = BitsAreValid::<T>::OK;
-        let (device, asked, found) = (self.device(), T::DTYPE, self.dtype());
-        if asked != found || !T::AXES.is_empty() {
-            return Err(Error::ElementMismatch { asked, found });
+        let (device, requested, found) = (self.device(), T::DTYPE, self.dtype());
+        if requested != found || !T::AXES.is_empty() {
+            return Err(Error::ElementMismatch { requested, found });
         }
         if !self.is_row_major() {
-            return Err(Error::NotCompact);
+            return Err(Error::NotContiguous);
         }
         let gpu = i32::try_from(stream.context().ordinal()).map(Device::cuda);
         if gpu != Ok(device) {

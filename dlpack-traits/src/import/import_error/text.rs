@@ -49,7 +49,7 @@ impl fmt::Display for Mismatch {
             MismatchKind::Numel { needed, found } => {
                 write!(f, "the tensor has {found} elements, `{name}` needs {needed}")
             }
-            MismatchKind::Compact { order, no_strides } => {
+            MismatchKind::Contiguous { order, no_strides } => {
                 let why = if *no_strides { "has no field for strides" } else { "needs them to be" };
                 let (order, help) = match order {
                     None => ("", COMPACT),

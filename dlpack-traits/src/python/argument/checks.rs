@@ -179,17 +179,18 @@ pub(super) fn check_on_device<T: ImportedElement>(
     tensor: &ImportedTensor,
     rank: usize,
 ) -> PyResult<()> {
-    if let Some(asked) = T::DTYPE {
+    if let Some(requested) = T::DTYPE {
         let found = tensor.dtype();
-        if asked != found {
-            return Err(rejected(object, tensor, Error::ElementMismatch { asked, found }));
+        if requested != found {
+            return Err(rejected(object, tensor, Error::ElementMismatch { requested, found }));
         }
         let outer = outer_shape::<T>(tensor).len();
         if tensor.shape().get(outer..) != Some(T::AXES) || !is_contiguous(tensor, outer) {
             return Err(rejected(object, tensor, Error::AxesMismatch { axes: T::AXES }));
         }
         // Kernels load whole elements.
-        check_imported(tensor.data_ptr(), asked, tensor.device()).map_err(ImportError::Tensor)?;
+        check_imported(tensor.data_ptr(), requested, tensor.device())
+            .map_err(ImportError::Tensor)?;
     }
     check_rank::<T>(object, tensor, rank)
 }
@@ -248,8 +249,8 @@ pub(super) fn check_no_grad(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) 
         return Ok(());
     }
     Err(PyValueError::new_err(
-        "expected a tensor that does not require a gradient, because autograd does not see the \
-         changes; pass `x.detach()` (PyTorch)",
+        "expected a tensor that does not require a gradient, because autograd does not record \
+         the changes; pass `x.detach()` (PyTorch)",
     ))
 }
 
@@ -265,9 +266,9 @@ pub(super) fn outer_shape<T: ImportedElement>(tensor: &ImportedTensor) -> &[i64]
 #[cold]
 fn rejected(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, error: Error) -> PyErr {
     match error {
-        Error::ElementMismatch { asked, found } => with_advice(object, |library| {
-            let advice = library.cast(tensor, asked);
-            PyTypeError::new_err(format!("expected {asked}, got {found}{advice}"))
+        Error::ElementMismatch { requested, found } => with_advice(object, |library| {
+            let advice = library.cast(tensor, requested);
+            PyTypeError::new_err(format!("expected {requested}, got {found}{advice}"))
         }),
         Error::NotOnHost { device } => with_advice(object, |library| {
             let advice = library.on_host();

@@ -33,7 +33,7 @@ use crate::import::{AnyElement, Elements, ElementsMut, ImportedElement, Imported
 ///
 /// Those of [`PyTensor`](super::PyTensor); and `ValueError` if the array is read-only, if
 /// its elements share memory (as those of a broadcast array do), if it requires a gradient
-/// (autograd does not see the changes: pass `x.detach()`), and for a capsule of DLPack
+/// (autograd does not record the changes: pass `x.detach()`), and for a capsule of DLPack
 /// before 1.0, which does not state whether its memory may be written. JAX exports its
 /// immutable arrays by such capsules.
 ///

@@ -73,8 +73,8 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     ///
     /// # Errors
     ///
-    /// What the library raises, for example for a dtype that it does not have: the result is
-    /// never of another library. The tensor is then released.
+    /// What the library raises, for example for a dtype that it does not have. The result is an
+    /// array of another library only in the two cases above. On an error the tensor is released.
     fn into_object_like<'py, L: LibraryOf + ?Sized>(
         self,
         py: Python<'py>,
