@@ -31,7 +31,7 @@ FAULTS = {
     "rank mismatch": (BufferError, "shape has 2 dimensions but strides has 1"),
     "too many dimensions": (BufferError, "65 dimensions, more than the 64"),
     "overflow": (BufferError, "do not fit in the address space"),
-    "misaligned": (BufferError, "not aligned to 4 bytes"),
+    "misaligned": (BufferError, "aligned to 4 bytes"),
     "unknown dtype": (BufferError, "does not define the element type code200_8bits"),
     "other dtype": (BufferError, "dtype is int32 but the storage holds float32"),
     "other device": (BufferError, "device is cuda:0 but the storage is on cpu"),

@@ -59,7 +59,7 @@ def test_array_that_others_may_write_is_rejected():
 
 def test_adopted_array_is_checked():
     np = require("numpy")
-    with pytest.raises(TypeError, match="float64, not float32"):
+    with pytest.raises(TypeError, match="expected float32 elements, got float64"):
         Lent.adopt(np.ones(3))
     with pytest.raises(ValueError, match="not contiguous"):
         Lent.adopt(np.ones((2, 4), dtype=np.float32)[:, ::2])

@@ -5,16 +5,16 @@ use core::slice;
 use super::Target;
 use crate::element::{AnyBits, BitsAreValid, Lanes};
 
-/// The bytes of a register, aligned for each element type that is not larger.
+/// The bytes of `N` registers, aligned for each element type that is not larger than one.
 #[repr(C, align(16))]
-struct Register([u8; 16]);
+struct Block<const N: usize>([[u8; 16]; N]);
 
-impl Register {
-    /// The number of elements that fill a register; 0 if they do not, or if they require a
-    /// larger alignment.
+impl<const N: usize> Block<N> {
+    /// The number of elements that fill the block; 0 if they do not fill a register, or if they
+    /// require a larger alignment.
     const fn capacity<T>() -> usize {
         let size = size_of::<T>();
-        match (16_usize.checked_rem(size), 16_usize.checked_div(size)) {
+        match (16_usize.checked_rem(size), size_of::<Self>().checked_div(size)) {
             (Some(0), Some(count)) if align_of::<T>() <= align_of::<Self>() => count,
             _ => 0,
         }
@@ -25,7 +25,7 @@ impl Register {
     fn elements<T: AnyBits>(&mut self) -> &mut [T] {
         let () = BitsAreValid::<T>::OK;
         let first = self.0.as_mut_ptr().cast::<T>();
-        // SAFETY: by `capacity` the register is aligned for the elements and has their size.
+        // SAFETY: by `capacity` the block is aligned for the elements and has their size.
         // It is borrowed uniquely; by 4 of `Element` any bytes are valid, and by its 1 all
         // bytes of an element are initialized.
         unsafe { slice::from_raw_parts_mut(first, const { Self::capacity::<T>() }) }
@@ -36,41 +36,53 @@ impl Target<'_> {
     /// Replaces each of the elements that fill the memory, from its lowest byte on, by a function
     /// of it.
     ///
-    /// The elements are read to registers of 16 bytes and written from them, without a block in
-    /// between, and the compiler computes on the register: the time of a slice, where
-    /// blocks take 2. Elements that do not fill a register, such as those of 3 bytes, are read
-    /// and written one by one.
+    /// The elements are read to a block of 256 bytes and written from it, by registers of 16
+    /// bytes: the loop over the block is long enough for the compiler to make vector instructions
+    /// of any function that it can in a loop over a slice. Measured with 1,000,000 `f32`, for the
+    /// functions `v.clamp(lo, hi)`, `if v < lo { lo } else if v > hi { hi } else { v }` of a
+    /// generic type, and `v * lo`: 85, 105 and 47 µs; computed on four registers, without a block,
+    /// 64, 374 and 59; by a loop over a slice 118, 149 and 45. Elements that do not fill a
+    /// register, such as those of 3 bytes, are read and written one by one.
     #[inline(always)]
     pub(crate) fn map_in_place<T: AnyBits>(&self, mut f: impl FnMut(T) -> T) {
         let mut rest = *self;
-        if const { Register::capacity::<T>() > 0 } {
-            // A loop of one register takes 2 cycles for each, and one of four 1.2.
-            while rest.byte_len() >= 64 {
-                rest.map_register(&mut f);
-                rest.map_register(&mut f);
-                rest.map_register(&mut f);
-                rest.map_register(&mut f);
-            }
-            while rest.map_register(&mut f) {}
+        if const { Block::<1>::capacity::<T>() > 0 } {
+            let mut block = Block([[0; 16]; 16]);
+            while rest.map_block(&mut block, &mut f) {}
+            let mut register = Block([[0; 16]; 1]);
+            while rest.map_block(&mut register, &mut f) {}
         }
         while let Some(value) = rest.first() {
             rest.replace_first(f(value));
         }
     }
 
-    /// Replaces the elements of the first register, and removes its bytes from the span.
-    /// Returns whether there was a register.
+    /// Replaces the elements of the first `N` registers, and removes their bytes from the span.
+    /// Returns whether there were so many.
     ///
     /// It takes no closure of this module: the compiler called one, and a clamp of 10,000
     /// `f32` took 4.6 µs in place of 1.3.
     #[inline(always)]
-    fn map_register<T: AnyBits>(&mut self, f: &mut impl FnMut(T) -> T) -> bool {
-        let Some(Lanes(bytes)) = self.first::<Lanes<u8, 16>>() else { return false };
-        let mut register = Register(bytes);
-        for element in register.elements() {
+    fn map_block<T: AnyBits, const N: usize>(
+        &mut self,
+        block: &mut Block<N>,
+        f: &mut impl FnMut(T) -> T,
+    ) -> bool {
+        if self.byte_len() < size_of::<Block<N>>() {
+            return false;
+        }
+        let mut unread = *self;
+        for register in &mut block.0 {
+            if let Some(Lanes(bytes)) = unread.take_first() {
+                *register = bytes;
+            }
+        }
+        for element in block.elements() {
             *element = f(*element);
         }
-        self.replace_first(Lanes(register.0));
+        for register in block.0 {
+            self.replace_first(Lanes(register));
+        }
         true
     }
 }
@@ -79,8 +91,8 @@ impl Target<'_> {
 mod tests {
     use super::*;
 
-    /// Four registers at a time, single registers, single elements, and elements that do not
-    /// fill a register, each at any address.
+    /// Blocks, single registers, single elements, and elements that do not fill a register, each
+    /// at any address.
     #[test]
     fn each_element_is_replaced_once() {
         fn check<T: AnyBits>(f: impl Fn(T) -> T + Copy, changed: impl Fn(u8) -> u8) {

@@ -202,6 +202,16 @@ impl Target<'_> {
         Some(unsafe { value.assume_init() })
     }
 
+    /// Reads the first value, and removes its bytes from the span, as [`first`](Self::first).
+    #[inline(always)]
+    pub(super) fn take_first<T: AnyBits>(&mut self) -> Option<T> {
+        let value = self.first()?;
+        let ByteSpan { start, len, before } = self.span;
+        let len = len.checked_sub(size_of::<T>())?;
+        self.span = ByteSpan { start: start.wrapping_add(size_of::<T>()), len, before };
+        Some(value)
+    }
+
     /// Writes the first value, and removes its bytes from the span. A span that is shorter
     /// does not change.
     #[inline(always)]

@@ -297,15 +297,10 @@ impl<T> ElementsMut<'_, T> {
 
     /// Replaces each element by a function of it, in the order of the memory.
     ///
-    /// A contiguous tensor, also a transposed or reversed one, is changed by 16 bytes at a time, in
-    /// registers, in the time of a loop over a slice. Another layout is changed by blocks. If the
-    /// function panics, the elements of these 16 bytes or of this block, and those after them, are
-    /// unchanged.
-    ///
-    /// The compiler makes vector instructions of a function without nested branches, such as
-    /// `|v| v.clamp(lo, hi)` or `|v| { let v = if v < lo { lo } else { v }; if v > hi { hi } else { v } }`.
-    /// With `if .. else if ..` the same clamp of 1000×1000 `f32` takes 5 times as long
-    /// (measured: 387 and 68 µs).
+    /// A contiguous tensor, also a transposed or reversed one, is changed by 256 bytes at a time,
+    /// in the time of a loop over a slice. Another layout is changed by larger blocks. If the
+    /// function panics, the elements of these 256 bytes or of this block, and those after them,
+    /// are unchanged.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};
