@@ -297,9 +297,9 @@ impl<T> ElementsMut<'_, T> {
 
     /// Replaces each element by a function of it, in the order of the memory.
     ///
-    /// A contiguous tensor, also a transposed or reversed one, is changed by 256 bytes at a time,
-    /// in the time of a loop over a slice. Another layout is changed by larger blocks. If the
-    /// function panics, the elements of these 256 bytes or of this block, and those after them,
+    /// A contiguous tensor, also a transposed or reversed one, is changed by up to 256 bytes at a
+    /// time, in the time of a loop over a slice. Another layout is changed by larger blocks. If the
+    /// function panics, the elements of these bytes or of this block, and those after them,
     /// are unchanged.
     ///
     /// ```
