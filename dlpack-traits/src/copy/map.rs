@@ -43,8 +43,8 @@ impl Target<'_> {
     /// generic type, and `v * lo`: 85, 105 and 47 µs; computed on four registers, without a block,
     /// 64, 374 and 59; by a loop over a slice 118, 149 and 45. Elements of 8 bytes and more are
     /// computed on four registers: a block has too few of them for a loop that is not unrolled
-    /// (`f64`: 127, 356 and 119 µs, by a block 155, 466 and 91). Elements that do not fill a register, such as those of 3 bytes, are read and
-    /// written one by one.
+    /// (`f64`: 127, 356 and 119 µs, by a block 155, 466 and 91). Elements that do not fill a
+    /// register, such as those of 3 bytes, are read and written one by one.
     #[inline(always)]
     pub(crate) fn map_in_place<T: AnyBits>(&self, mut f: impl FnMut(T) -> T) {
         let mut rest = *self;
