@@ -63,6 +63,27 @@ fn windows_of_a_storage() {
     assert!(between.to_string().contains("choose an aligned offset"), "{between}");
 }
 
+/// The second column of a matrix without rows: its offset is beyond a storage of no bytes.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Column {
+    data: Arc<[f32]>,
+    shape: [usize; 1],
+    strides: [usize; 1],
+    #[dlpack(offset(elements))]
+    first: usize,
+}
+
+#[test]
+fn no_elements_are_inside_of_every_storage() {
+    let column = |rows| Column { data: [].into(), shape: [rows], strides: [4], first: 1 };
+    let managed = column(0).into_dlpack().unwrap();
+    assert_eq!((managed.shape(), managed.strides()), (&[0][..], &[4][..]));
+    assert!(managed.data_ptr().is_null());
+    let outside = Error::OutOfBounds { start: 4, end: 8, len: 0 };
+    assert_eq!(column(1).into_dlpack().unwrap_err(), outside);
+}
+
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Slice {

@@ -16,7 +16,8 @@ pub(crate) struct Span {
 
 impl Span {
     /// Returns the bytes of the elements `extent`, counted from `byte_offset`, if they are
-    /// inside of the `window` of a storage of `len` bytes.
+    /// inside of the `window` of a storage of `len` bytes. Without elements there are no
+    /// bytes, at any offset: the first column of a matrix without rows is valid.
     pub(super) fn new(
         len: usize,
         window: (u64, u64),
@@ -24,14 +25,14 @@ impl Span {
         element_bits: i64,
         extent: Option<Extent>,
     ) -> Result<Self, Error> {
+        let Some(Extent { low, high }) = extent else {
+            return Ok(Self { start: window.0, end: window.0 });
+        };
         // Elements may be narrower than a byte, so this counts bits. Nothing wraps: an
         // offset has at most 67 bits then, and an end at most 88.
         let offset = i128::from(byte_offset).wrapping_mul(8);
         let bits = i128::from(element_bits);
-        let (low, end): (i128, i128) = match extent {
-            Some(Extent { low, high }) => (low.into(), i128::from(high).wrapping_add(1)),
-            None => (0, 0),
-        };
+        let (low, end) = (i128::from(low), i128::from(high).wrapping_add(1));
         let start = offset.wrapping_add(low.wrapping_mul(bits)) >> 3;
         let end = offset.wrapping_add(end.wrapping_mul(bits)).wrapping_add(7) >> 3;
         match (u64::try_from(start), u64::try_from(end)) {

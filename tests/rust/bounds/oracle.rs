@@ -19,7 +19,7 @@ pub(crate) enum Verdict {
 /// Why a case must be refused.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Refusal {
-    /// A number, the rank, or the count of elements that DLPack cannot represent.
+    /// A number, the rank, the offset or the count of elements that cannot be represented.
     Unsayable,
     /// The element type is wrong or not the storage's.
     Type,
@@ -89,6 +89,9 @@ fn preliminary(case: &Case) -> Result<i128, Refusal> {
     if !fits(shape) || !strides.is_none_or(|strides| fits(strides.values())) {
         return Err(Refusal::Unsayable);
     }
+    if i64::try_from(case.byte_offset).is_err() {
+        return Err(Refusal::Unsayable);
+    }
     if shape.len() > 64 || strides.is_some_and(|strides| strides.values().len() != shape.len()) {
         return Err(Refusal::Unsayable);
     }
@@ -116,8 +119,9 @@ fn preliminary(case: &Case) -> Result<i128, Refusal> {
 
 /// Decides, once the bits of the elements are known.
 fn decide(case: &Case, address: usize, count: i128, bits: Option<(i128, i128)>) -> Verdict {
-    let inside = bits.is_some_and(|(low, high)| low >= 0 && high <= case.len as i128 * 8);
-    let Some((low, high)) = bits.filter(|_| inside) else {
+    let inside = |(low, high): &(i128, i128)| *low >= 0 && *high <= case.len as i128 * 8;
+    // No elements are inside of every storage, at any offset.
+    let Some((low, high)) = bits.filter(|bits| count == 0 || inside(bits)) else {
         return Verdict::Refused(Refusal::Outside(bits));
     };
     if count > 0 {
