@@ -15,9 +15,11 @@ pub(crate) const TOOLCHAIN: &str = "nightly";
 /// gets an error, so that every run is the same.
 pub(crate) const STRICT: &str = "-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check \
                       -Zmiri-isolation-error=warn-nobacktrace";
+/// A test program, and its tests with threads.
+type Concurrent = (&'static str, &'static [&'static str]);
 /// Tests whose course depends on the order of threads: all that start some. Each
 /// seed gives another order, and other addresses.
-const CONCURRENT: &[(&str, &[&str])] = &[
+const CONCURRENT: &[Concurrent] = &[
     (
         "deleter",
         &[
@@ -127,7 +129,8 @@ fn under_stacked_borrows(context: &Context, stage: &mut Stage, part: Option<u64>
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    Ok(run_programs(stage, &|tests| miri(context, STRICT, tests), ALL_TESTS, part)?)
+    run_programs(stage, &|tests| miri(context, STRICT, tests), ALL_TESTS, part)?;
+    Ok(())
 }
 
 /// The part that these sources choose; another `model` has another part.
@@ -201,7 +204,8 @@ pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
     under_tree_borrows(context, stage, None)
 }
 
-/// The newer model, on one of [`PARTS`] of the programs, and on some tests with several seeds.
+/// The newer model, on one of [`PARTS`] of the programs; their tests with threads with several
+/// seeds.
 fn tree_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
     let part = part_of(context, 1)?;
     under_tree_borrows(context, stage, Some(part))
@@ -212,19 +216,25 @@ fn under_tree_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -
         return missing("miri", reason);
     }
     let flags = format!("{STRICT} {TREE}");
-    run_programs(stage, &|tests| miri(context, &flags, tests), ALL_TESTS, part)?;
-    Ok(stage.run(&mut with_seeds(context, &flags, SEEDS))?)
+    let ran = run_programs(stage, &|tests| miri(context, &flags, tests), ALL_TESTS, part)?;
+    let concurrent =
+        CONCURRENT.iter().filter(|(program, _)| ran.iter().any(|name| name == program));
+    let concurrent: Vec<Concurrent> = concurrent.copied().collect();
+    if concurrent.is_empty() {
+        return Ok(());
+    }
+    Ok(stage.run(&mut with_seeds(context, &flags, SEEDS, &concurrent))?)
 }
 
 /// Builds the test programs for `tests`, and runs one on each processor: Miri interprets a
 /// program on one, whatever threads the program starts. With a `part`, every [`PARTS`]th
-/// program is run.
+/// program is run. Returns the names of those that ran.
 fn run_programs(
     stage: &mut Stage,
     command: &dyn Fn(&[&str]) -> Command,
     tests: &[&str],
     part: Option<u64>,
-) -> Outcome {
+) -> Outcome<Vec<String>> {
     if let Some(part) = part {
         stage.note(&format!("part {part} of 0 to {}: `cargo xtask sanitize` runs all", PARTS - 1));
     }
@@ -234,13 +244,15 @@ fn run_programs(
     if programs.is_empty() {
         return Err("cargo built no test.".to_owned());
     }
-    let jobs = (0..PARTS).cycle().zip(programs);
-    let jobs = jobs.filter(|(index, _)| part.is_none_or(|part| part == *index));
-    let jobs = jobs.map(|(_, name)| {
+    let chosen = (0..PARTS).cycle().zip(programs);
+    let chosen = chosen.filter(|(index, _)| part.is_none_or(|part| part == *index));
+    let names: Vec<String> = chosen.map(|(_, name)| name).collect();
+    let jobs = names.iter().cloned().map(|name| {
         let tests = if name == LIBRARIES { name.clone() } else { format!("--test={name}") };
         Job { command: command(&[&tests]), name }
     });
-    stage.run_all(jobs.collect())
+    stage.run_all(jobs.collect())?;
+    Ok(names)
 }
 
 /// The unit tests of all libraries.
@@ -274,20 +286,19 @@ pub(crate) fn many_seeds(context: &Context, stage: &mut Stage) -> Ending {
         return missing("miri", reason);
     }
     for model in ["", TREE] {
-        stage.run(&mut with_seeds(context, &format!("{STRICT} {model}"), MANY_SEEDS))?;
+        let flags = format!("{STRICT} {model}");
+        stage.run(&mut with_seeds(context, &flags, MANY_SEEDS, CONCURRENT))?;
     }
     Ok(())
 }
 
-/// Runs the tests with threads, with this many seeds, as many in parallel as there are
-/// processors.
-fn with_seeds(context: &Context, flags: &str, seeds: u32) -> Command {
-    let programs: Vec<String> =
-        CONCURRENT.iter().map(|(program, _)| format!("--test={program}")).collect();
+/// Runs tests with threads, with this many seeds, as many in parallel as there are processors.
+fn with_seeds(context: &Context, flags: &str, seeds: u32, of: &[Concurrent]) -> Command {
+    let programs: Vec<String> = of.iter().map(|(program, _)| format!("--test={program}")).collect();
     let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
     let flags = format!("{flags} -Zmiri-many-seeds=0..{seeds}");
     let mut command = miri(context, &flags, &programs);
-    command.args(["--", "--exact"]).args(CONCURRENT.iter().flat_map(|(_, tests)| *tests));
+    command.args(["--", "--exact"]).args(of.iter().flat_map(|(_, tests)| *tests));
     command
 }
 
