@@ -68,8 +68,8 @@ def test_derived_classes():
         if trial.ours is not None:
             assert as_documented(trial, row), row
         elif row.outcome == "refused":
-            error = "TypeError" if "the elements are" in row.text else "ValueError"
-            assert refused_as(row, error, "`Derived` needs"), row
+            error = "TypeError" if "convert with" in row.text else "ValueError"
+            assert refused_as(row, error, "`Derived`"), row
 
 
 def test_views():

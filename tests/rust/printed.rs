@@ -69,34 +69,33 @@ fn requirements_are_printed_as_sentences() {
     let found = Device::cuda(0);
     assert_eq!(
         said(MismatchKind::Device { needed: vec!["cpu"], found }),
-        "the tensor is on cuda:0, `Image` needs cpu; move it to host memory first"
+        "`Image`: expected cpu, got cuda:0; move it to host memory first"
     );
     assert_eq!(
         said(MismatchKind::Device { needed: vec!["cpu", "rocm", "oneapi"], found }),
-        "the tensor is on cuda:0, `Image` needs cpu, rocm or oneapi; move it there"
+        "`Image`: expected cpu, rocm or oneapi, got cuda:0; move it there"
     );
     assert_eq!(
         said(MismatchKind::Pitched { order: Some(Order::ColumnMajor) }),
-        "the elements are not contiguous along every axis but the last in column-major order, as \
-         `Image` needs them; pass `numpy.asfortranarray(x)`"
+        "`Image`: expected elements that are contiguous along every axis but the last in \
+         column-major order, got other strides; pass `numpy.asfortranarray(x)`"
     );
     let fit = |found| said(MismatchKind::Fit { number: MetadataField::Offset, found, int: "u8" });
     assert_eq!(fit(0), "the offset of the tensor is 0, which does not fit in the `u8` of `Image`");
     assert!(fit(-1).ends_with("(PyTorch)"));
     assert_eq!(
         said(MismatchKind::Contiguous { order: Some(Order::ColumnMajor), no_strides: false }),
-        "the elements are not contiguous in column-major order, and `Image` needs them to be; \
-         pass `numpy.asfortranarray(x)`"
+        "`Image`: expected contiguous elements in column-major order, got other strides; pass \
+         `numpy.asfortranarray(x)`"
     );
     let types = |needed| said(MismatchKind::DType { needed, found: DataType::F32 });
     assert_eq!(
         types(vec![DataType::BF16]),
-        "the elements are float32, `Image` needs bfloat16; convert with `.to(torch.bfloat16)` \
-         (PyTorch)"
+        "`Image`: expected bfloat16, got float32; convert with `.to(torch.bfloat16)` (PyTorch)"
     );
     // Neither library has those.
     assert_eq!(
         types(vec![DataType::FLOAT4_E2M1FN]),
-        "the elements are float32, `Image` needs float4_e2m1fn"
+        "`Image`: expected float4_e2m1fn, got float32"
     );
 }

@@ -71,12 +71,12 @@ impl core::error::Error for ImportError {}
 /// use dlpack_traits::{DataType, Mismatch, MismatchKind};
 ///
 /// let rank = Mismatch::new("Image", MismatchKind::Rank { needed: vec![3], found: 2 });
-/// assert_eq!(rank.to_string(), "the tensor has 2 dimensions, `Image` needs 3");
+/// assert_eq!(rank.to_string(), "`Image`: expected 3 dimensions, got 2");
 /// let dtype = MismatchKind::DType { needed: vec![DataType::U8], found: DataType::F32 };
 /// assert_eq!(
 ///     Mismatch::new("Image", dtype).to_string(),
-///     "the elements are float32, `Image` needs uint8; convert with \
-///      `.astype('uint8')` (NumPy) or `.to(torch.uint8)` (PyTorch)",
+///     "`Image`: expected uint8, got float32; convert with `.astype('uint8')` (NumPy) or \
+///      `.to(torch.uint8)` (PyTorch)",
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -39,7 +39,7 @@ fn generic_structs_are_imported() {
     assert_eq!(again.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
     assert_eq!(
         refused::<Matrix<i32, 3, 2>>(&forged(&[2, 3], &[0; 6])),
-        "dimension 0 of the tensor is 2, `Matrix` needs 3"
+        "`Matrix`: expected dimension 0 to be 3, got 2"
     );
 }
 
@@ -83,11 +83,11 @@ fn newtypes_are_imported() {
     let line: Line = built(&bytes(&[3])).unwrap();
     assert_eq!(line.1, None);
     assert_eq!(line.into_dlpack().unwrap().shape(), [3]);
-    assert_eq!(refused::<Line>(&bytes(&[2, 3])), "the tensor has 2 dimensions, `Line` needs 1");
+    assert_eq!(refused::<Line>(&bytes(&[2, 3])), "`Line`: expected 1 dimension, got 2");
     assert_eq!(
         refused::<Line>(&forged(&[1], &[1])),
-        "the elements are int32, `Bounded` needs uint8; convert with `.astype('uint8')` (NumPy) \
-         or `.to(torch.uint8)` (PyTorch)"
+        "`Bounded`: expected uint8, got int32; convert with `.astype('uint8')` (NumPy) or \
+         `.to(torch.uint8)` (PyTorch)"
     );
     let drops = Drops::new();
     let long = Line::from_dlpack(imported(&bytes(&[5]), &drops)).map(|_| ());
@@ -147,20 +147,19 @@ fn enums_are_imported() {
     assert_eq!(column(&bytes(&[6])).into_dlpack().unwrap().shape(), [6]);
     assert_eq!(
         refused::<Column>(&forged(&[1, 1, 1], &[0])),
-        "no variant of `Column` takes the tensor; `Flat`: the tensor has 3 dimensions, `Tensor` \
-         needs 1; `Bytes`: the elements are int32, `Bounded` needs uint8; convert with \
-         `.astype('uint8')` (NumPy) or `.to(torch.uint8)` (PyTorch); `Deep`: the tensor has 3 \
-         dimensions, `Tensor` needs 2"
+        "no variant of `Column` accepts the tensor; `Flat`: `Tensor`: expected 1 dimension, got \
+         3; `Bytes`: `Bounded`: expected uint8, got int32; convert with `.astype('uint8')` \
+         (NumPy) or `.to(torch.uint8)` (PyTorch); `Deep`: `Tensor`: expected 2 dimensions, got 3"
     );
     let Only::Line(line) = built::<Only>(&bytes(&[2])).unwrap();
     assert_eq!(line.0.shape, [2]);
-    let flat = "the tensor has 2 dimensions, `Line` needs 1";
+    let flat = "`Line`: expected 1 dimension, got 2";
     assert_eq!(refused::<Only>(&bytes(&[2, 3])), flat);
     // If only the element type is wrong, it is reported once.
     assert_eq!(
         refused::<OneOf>(&forged(&[1], &[0])),
-        "the elements are int32, `OneOf` needs uint8 or float32; convert with \
-         `.astype('uint8')` (NumPy) or `.to(torch.uint8)` (PyTorch)"
+        "`OneOf`: expected uint8 or float32, got int32; convert with `.astype('uint8')` (NumPy) \
+         or `.to(torch.uint8)` (PyTorch)"
     );
     assert!(matches!(built::<OneOf>(&bytes(&[6])), Ok(OneOf::A(_))));
     let drops = Drops::new();
@@ -208,8 +207,8 @@ fn storage_enums_are_imported() {
     assert_eq!(drops.count(), 1);
     assert_eq!(
         refused::<Either>(&Forged { dtype: DataType::F32, ..forged(&[1], &[0]) }),
-        "the elements are float32, `Either` needs int32 or uint8; convert with \
-         `.astype('int32')` (NumPy) or `.to(torch.int32)` (PyTorch)"
+        "`Either`: expected int32 or uint8, got float32; convert with `.astype('int32')` (NumPy) \
+         or `.to(torch.int32)` (PyTorch)"
     );
     let held = Held::from_imported(imported(&bytes(&[6]), &Drops::new())).unwrap();
     assert_eq!((held.data().byte_len(), held.1), (6, PhantomData));

@@ -92,18 +92,18 @@ fn an_imported_storage_counts_arrays_as_a_copy_does() {
 fn tensors_that_are_not_whole_arrays_are_refused() {
     assert_eq!(
         refused::<Image>(&pixels(&[2, 3, 2])),
-        "the last dimensions of the tensor are not [3], which `Image` needs"
+        "`Image`: expected [3] as the last dimensions, got others"
     );
-    assert_eq!(refused::<Image>(&pixels(&[2, 3])), "the tensor has 1 dimension, `Image` needs 2");
+    assert_eq!(refused::<Image>(&pixels(&[2, 3])), "`Image`: expected 2 dimensions, got 1");
     assert_eq!(
         refused::<Image>(&pixels(&[2, 2, 3]).strided(&[2, 1, 4], 0)),
-        "the elements are not contiguous in row-major order, and `Image` needs them to be; pass \
+        "`Image`: expected contiguous elements in row-major order, got other strides; pass \
          `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     assert_eq!(
         refused::<Image>(&pixels(&[2, 1, 3]).strided(&[7, 3, 1], 0)),
-        "stride 0 of the tensor is 7, `Image` needs a multiple of 3, the size of an element; \
-         pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
+        "`Image`: expected stride 0 to be a multiple of 3, the size of an element, got 7; pass \
+         `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     assert!(refused::<ByColumns>(&pixels(&[2, 2, 3])).contains("column-major"));
 }

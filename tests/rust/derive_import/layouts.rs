@@ -74,10 +74,10 @@ fn a_layout_with_imported_data_is_imported() {
     assert_eq!(elements(tensor), [3, 4, 5, 0, 1, 2]);
     assert_eq!(
         refused::<Held<2>>(&flipped()),
-        "the elements are not contiguous in column-major order, and `Held` has no field for \
-         strides; pass `numpy.asfortranarray(x)`"
+        "`Held` has no field for strides: expected contiguous elements in column-major order, got \
+         other strides; pass `numpy.asfortranarray(x)`"
     );
-    assert_eq!(refused::<Held<3>>(&flipped()), "the tensor has 2 dimensions, `Held` needs 3");
+    assert_eq!(refused::<Held<3>>(&flipped()), "`Held`: expected 3 dimensions, got 2");
     let by_columns = forged(&[2, 3], &[0, 1, 2, 3, 4, 5]).strided(&[1, 2], 0);
     assert_eq!(elements(built::<Held<2>>(&by_columns).unwrap()), [0, 2, 4, 1, 3, 5]);
 }
@@ -88,5 +88,5 @@ fn a_layout_with_copied_data_is_imported() {
     assert_eq!((&copied.data[..], copied.layout.shape), (&[3, 0, 4, 1, 5, 2][..], [2, 3]));
     assert_eq!(elements(copied), [3, 4, 5, 0, 1, 2]);
     let deep = text(built::<Copied>(&forged(&[1], &[0])));
-    assert_eq!(deep, "the tensor has 1 dimension, `Copied` needs 2");
+    assert_eq!(deep, "`Copied`: expected 2 dimensions, got 1");
 }

@@ -27,7 +27,7 @@ fn contiguous_tensors_of_either_order_are_accepted() {
     }
     let apart = forged(&[2, 2], &numbers).strided(&[3, 1], 0);
     let text = refused::<EitherOrder>(&apart);
-    assert!(text.starts_with("the elements are not contiguous"), "{text}");
+    assert!(text.contains(": expected contiguous elements"), "{text}");
 }
 
 /// An element type that is known at run time, with a byte for each element of a narrower
@@ -58,7 +58,7 @@ fn whole_bytes_are_never_padded() {
     let padded: Padded = built(&forged(&[1], &[7])).unwrap();
     assert_eq!((padded.data, padded.dtype), (7_i32.to_ne_bytes().to_vec(), Kind::I32));
     let narrow = Forged { dtype: DataType::FLOAT6_E2M3FN, ..bytes(&[4]) };
-    assert!(refused::<Padded>(&narrow).contains("take one each"));
+    assert!(refused::<Padded>(&narrow).contains("expected elements that take a byte each"));
     let narrow = Forged { flags: Flags::IS_SUBBYTE_TYPE_PADDED, ..narrow };
     assert_eq!(built::<Padded>(&narrow).unwrap().dtype, Kind::F6);
 }
@@ -76,7 +76,7 @@ struct Strided {
 #[test]
 fn an_axis_with_a_negative_stride_is_named() {
     let text = refused::<Strided>(&bytes(&[2, 3]).strided(&[0, -1], 2));
-    assert!(text.starts_with("stride 1 of the tensor is -1"), "{text}");
+    assert!(text.contains("expected stride 1 to be at least 0, got -1"), "{text}");
 }
 
 /// Three bytes, of a tensor with its own dtype.
@@ -101,7 +101,7 @@ fn byte_arrays_take_byte_tensors_only() {
     assert_eq!(pixels.data, [Rgb([0, 1, 2]), Rgb([3, 4, 5])]);
     assert_eq!((pixels.shape, pixels.dtype), ([2], Kind::U8));
     let text = refused::<Pixels>(&forged(&[2, 3], &[0, 1, 2, 3, 4, 5]));
-    assert!(text.contains("the elements are int32, `Pixels` needs uint8"), "{text}");
+    assert!(text.contains("`Pixels`: expected uint8, got int32"), "{text}");
     let text = refused::<Pixels>(&bytes(&[3, 2]));
-    assert!(text.contains("the last dimensions of the tensor are not [3]"), "{text}");
+    assert!(text.contains("expected [3] as the last dimensions"), "{text}");
 }

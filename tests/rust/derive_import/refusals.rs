@@ -20,20 +20,20 @@ fn other_element_types_and_devices_are_refused() {
     let floats = Forged { dtype: DataType::F32, ..forged(&[1, 1, 2], &[0, 0]) };
     assert_eq!(
         refused::<Image>(&floats),
-        "the elements are float32, `Image` needs uint8; convert with `.astype('uint8')` (NumPy) \
-         or `.to(torch.uint8)` (PyTorch)"
+        "`Image`: expected uint8, got float32; convert with `.astype('uint8')` (NumPy) or \
+         `.to(torch.uint8)` (PyTorch)"
     );
     let cuda = Forged { device: Device::cuda(1), ..bytes(&[1, 2, 3]) };
     assert_eq!(
         refused::<Image>(&cuda),
-        "the tensor is on cuda:1, `Image` needs host memory; move it to host memory first"
+        "`Image`: expected host memory, got cuda:1; move it to host memory first"
     );
 }
 
 #[test]
 fn other_ranks_are_refused() {
-    assert_eq!(refused::<Image>(&bytes(&[2, 3])), "the tensor has 2 dimensions, `Image` needs 3");
-    assert_eq!(refused::<Image>(&bytes(&[6])), "the tensor has 1 dimension, `Image` needs 3");
+    assert_eq!(refused::<Image>(&bytes(&[2, 3])), "`Image`: expected 3 dimensions, got 2");
+    assert_eq!(refused::<Image>(&bytes(&[6])), "`Image`: expected 3 dimensions, got 1");
     let error = built::<Image>(&bytes(&[2, 3])).map(|_| ()).unwrap_err();
     let unmet = MismatchKind::Rank { needed: vec![3], found: 2 };
     assert_eq!(error, ImportError::Mismatch(Mismatch::new("Image", unmet)));
@@ -52,8 +52,8 @@ struct ByRows {
 fn strided_tensors_are_refused_by_a_struct_with_an_order() {
     assert_eq!(
         refused::<ByRows>(&bytes(&[1, 2, 3]).strided(&[1, 1, 2], 0)),
-        "the elements are not contiguous in row-major order, and `ByRows` has no field for \
-         strides; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
+        "`ByRows` has no field for strides: expected contiguous elements in row-major order, got \
+         other strides; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     // Strides of dimensions of size 1 are never used.
     assert!(built::<ByRows>(&bytes(&[1, 2, 3]).strided(&[-99, 3, 1], 0)).is_ok());
@@ -88,19 +88,19 @@ struct Pitched {
 fn other_orders_and_pitches_are_refused() {
     assert_eq!(
         refused::<ByColumns>(&bytes(&[2, 3])),
-        "the elements are not contiguous in column-major order, and `ByColumns` has no field for \
-         strides; pass `numpy.asfortranarray(x)`"
+        "`ByColumns` has no field for strides: expected contiguous elements in column-major \
+         order, got other strides; pass `numpy.asfortranarray(x)`"
     );
     assert_eq!(
         refused::<AnyOrder>(&bytes(&[2]).strided(&[2], 0)),
-        "the elements are not contiguous, and `AnyOrder` has no field for strides; pass \
-         `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
+        "`AnyOrder` has no field for strides: expected contiguous elements, got other strides; \
+         pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     assert_eq!(
         refused::<Pitched>(&bytes(&[2, 2]).strided(&[1, 2], 0)),
-        "the elements are not contiguous along every axis but the first in row-major order, as \
-         `Pitched` needs them; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` \
-         (PyTorch)"
+        "`Pitched`: expected elements that are contiguous along every axis but the first in \
+         row-major order, got other strides; pass `numpy.ascontiguousarray(x)` (NumPy) or \
+         `x.contiguous()` (PyTorch)"
     );
     // A row that begins inside of the one before it.
     assert!(built::<Pitched>(&bytes(&[2, 2]).strided(&[1, 1], 0)).is_err());
@@ -129,8 +129,9 @@ fn negative_strides_are_refused_without_an_offset() {
     let flipped = bytes(&[2, 3]).strided(&[-3, 1], 3);
     assert_eq!(
         refused::<Strided>(&flipped),
-        "stride 0 of the tensor is -3, and `Strided` has no field for the offset of the first \
-         element; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
+        "`Strided` has no field for the offset of the first element: expected stride 0 to be at \
+         least 0, got -3; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` \
+         (PyTorch)"
     );
     assert_eq!(
         text(built::<Unsigned>(&flipped)),
@@ -154,7 +155,7 @@ struct Uneven {
 fn strides_of_another_rank_are_refused() {
     let uneven = built::<Uneven>(&bytes(&[6]));
     let uneven = uneven.map(|uneven| (uneven.data, uneven.shape, uneven.strides));
-    assert_eq!(text(uneven), "the tensor has 1 dimension, `Uneven` needs 2");
+    assert_eq!(text(uneven), "`Uneven`: expected 2 dimensions, got 1");
     assert!(built::<Uneven>(&bytes(&[2, 3])).is_ok());
 }
 
@@ -180,22 +181,22 @@ struct Roomy {
 
 #[test]
 fn other_dimensions_are_refused() {
-    assert_eq!(refused::<Listed>(&bytes(&[6])), "the tensor has 1 dimension, `Listed` needs 4");
+    assert_eq!(refused::<Listed>(&bytes(&[6])), "`Listed`: expected 4 dimensions, got 1");
     assert_eq!(
         refused::<Listed>(&bytes(&[1, 2, 2, 1])),
-        "dimension 1 of the tensor is 2, `Listed` needs 3"
+        "`Listed`: expected dimension 1 to be 3, got 2"
     );
     assert_eq!(
         refused::<Listed>(&bytes(&[1, 3, 1, 1])),
-        "dimension 2 of the tensor is 1, `Listed` needs 2"
+        "`Listed`: expected dimension 2 to be 2, got 1"
     );
     assert_eq!(
         refused::<Listed>(&bytes(&[1, 3, 2, 0])),
-        "dimensions 0 and 3 of the tensor are 1 and 0, `Listed` needs them to be equal"
+        "`Listed`: expected dimensions 0 and 3 to be equal, got 1 and 0"
     );
     assert_eq!(
         refused::<Roomy>(&bytes(&[1, 2, 3])),
-        "the tensor has 3 dimensions, `Roomy` has room for 2"
+        "`Roomy`: expected at most 2 dimensions, got 3"
     );
     let long = Forged { bytes: vec![0; 300], ..bytes(&[300, 1]) };
     let error = built::<Roomy>(&long).map(|_| ()).unwrap_err();
@@ -236,34 +237,33 @@ fn unmet_requirements_are_described() {
     let says = |forged: &Forged, text: &str| assert_eq!(refused::<Picky>(forged), text);
     says(
         &Forged { device: Device::cuda(0), ..bytes(&[6]) },
-        "the tensor is on cuda:0, `Picky` needs cpu or cuda_host; move it there",
+        "`Picky`: expected cpu or cuda_host, got cuda:0; move it there",
     );
     says(
         &Forged { dtype: DataType::I8, ..bytes(&[6]) },
-        "the elements are int8, `Picky` needs float32 or uint8; convert with \
-         `.astype('float32')` (NumPy) or `.to(torch.float32)` (PyTorch)",
+        "`Picky`: expected float32 or uint8, got int8; convert with `.astype('float32')` (NumPy) \
+         or `.to(torch.float32)` (PyTorch)",
     );
-    says(&bytes(&[1, 2, 3]), "the tensor has 3 dimensions, `Picky` needs 1 or 2");
+    says(&bytes(&[1, 2, 3]), "`Picky`: expected 1 or 2 dimensions, got 3");
     says(
         &bytes(&[2]).strided(&[2], 0),
-        "the elements are not contiguous in row-major order, and `Picky` needs them to be; pass \
+        "`Picky`: expected contiguous elements in row-major order, got other strides; pass \
          `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)",
     );
     // The requirements of the data are checked after that.
     let floats = Forged { dtype: DataType::F32, ..forged(&[2], &[0, 0]) };
     says(
         &floats,
-        "the elements are float32, `Picky` needs uint8; convert with `.astype('uint8')` (NumPy) \
-         or `.to(torch.uint8)` (PyTorch)",
+        "`Picky`: expected uint8, got float32; convert with `.astype('uint8')` (NumPy) or \
+         `.to(torch.uint8)` (PyTorch)",
     );
 
     let says = |forged: &Forged, text: &str| assert_eq!(refused::<Fussy>(forged), text);
-    says(&bytes(&[6]), "the tensor is on cpu, `Fussy` needs cuda; move it there");
+    says(&bytes(&[6]), "`Fussy`: expected cuda, got cpu; move it there");
     let cuda = Forged { device: Device::cuda(0), ..bytes(&[1, 3]) };
     says(
         &cuda,
-        "the elements are uint8, `Fussy` needs bfloat16; convert with `.to(torch.bfloat16)` \
-         (PyTorch)",
+        "`Fussy`: expected bfloat16, got uint8; convert with `.to(torch.bfloat16)` (PyTorch)",
     );
     let brain = |shape| Forged {
         device: Device::cuda(0),
@@ -271,11 +271,11 @@ fn unmet_requirements_are_described() {
         bytes: vec![0; 12],
         ..bytes(shape)
     };
-    says(&brain(&[3]), "the tensor has 1 dimension, `Fussy` needs 2");
+    says(&brain(&[3]), "`Fussy`: expected 2 dimensions, got 1");
     says(
         &brain(&[2, 3]),
-        "the elements are not contiguous in column-major order, and `Fussy` needs them to be; \
-         pass `numpy.asfortranarray(x)`",
+        "`Fussy`: expected contiguous elements in column-major order, got other strides; pass \
+         `numpy.asfortranarray(x)`",
     );
 }
 
@@ -299,7 +299,7 @@ fn bytes_accept_any_dtype() {
         let found = 4 * numbers.len();
         assert_eq!(
             refused::<Bytes>(&forged(shape, numbers)),
-            format!("the tensor has {found} elements, `Bytes` needs 8")
+            format!("`Bytes`: expected 8 elements, got {found}")
         );
     }
     let cuda = Forged { device: Device::cuda(0), ..forged(&[2], &[0, 0]) };

@@ -217,7 +217,7 @@ fn copied_fields_are_imported() {
         assert_eq!(copied::<SharedBuffer<i32>>(&case), expected);
     }
     let few = built::<Copied<[[i32; 2]; 2]>>(&forged(&[6], &numbers));
-    assert_eq!(text(few), "the tensor has 6 elements, `Copied` needs 4");
+    assert_eq!(text(few), "`Copied`: expected 4 elements, got 6");
     assert!(copied::<[[i32; 0]; 4]>(&forged(&[0], &[])).is_empty());
 }
 
@@ -317,11 +317,11 @@ fn bytes_of_any_dtype_are_imported() {
     assert_eq!(built::<Padded>(&padded).unwrap().data, [0, 1, 2, 3]);
     assert_eq!(
         text(built::<Padded>(&packed)),
-        "the elements share bytes, `Padded` needs them to take one each"
+        "`Padded`: expected elements that take a byte each, got elements that share bytes"
     );
     assert_eq!(
         text(built::<Chunk>(&padded)),
-        "the elements take a byte each, `Chunk` needs them to share bytes"
+        "`Chunk`: expected elements that share bytes, got elements that take a byte each"
     );
     // The legacy struct has no flags, but elements.
     let (_, legacy) = case.import::<tensors::ffi::DLManagedTensor>(&Drops::new());
@@ -429,10 +429,7 @@ fn copied_pixels_are_imported() {
     assert_eq!(again.elements::<Rgb>().unwrap().load(&[0, 1]), Ok(Rgb([3, 4, 5])));
     assert_eq!(
         super::refused::<Pixels>(&bytes(&[1, 3, 2])),
-        "the last dimensions of the tensor are not [3], which `Pixels` needs"
+        "`Pixels`: expected [3] as the last dimensions, got others"
     );
-    assert_eq!(
-        super::refused::<Pixels>(&bytes(&[2, 3])),
-        "the tensor has 1 dimension, `Pixels` needs 2"
-    );
+    assert_eq!(super::refused::<Pixels>(&bytes(&[2, 3])), "`Pixels`: expected 2 dimensions, got 1");
 }

@@ -221,8 +221,8 @@ fn contiguous_elements_are_required_on_request() {
         assert_eq!(
             refused::<Contiguous>(case),
             format!(
-                "the elements are not contiguous in row-major order, and `Contiguous` needs them \
-                 to be; {COMPACT}"
+                "`Contiguous`: expected contiguous elements in row-major order, got other \
+                 strides; {COMPACT}"
             )
         );
     }

@@ -16,41 +16,38 @@ impl fmt::Display for Mismatch {
         match self.unmet() {
             MismatchKind::DType { needed, found } => {
                 let all = Either(needed);
-                write!(f, "the elements are {found}, `{name}` needs {all}{}", cast(needed))
+                write!(f, "`{name}`: expected {all}, got {found}{}", cast(needed))
             }
             MismatchKind::Device { needed, found } => {
+                let all = Either(needed);
                 let move_it = "move it to host memory first";
                 match needed[..] {
-                    [] => {
-                        write!(f, "the tensor is on {found}, `{name}` needs host memory; {move_it}")
-                    }
-                    ["cpu"] => write!(f, "the tensor is on {found}, `{name}` needs cpu; {move_it}"),
-                    _ => {
-                        let all = Either(needed);
-                        write!(f, "the tensor is on {found}, `{name}` needs {all}; move it there")
-                    }
+                    [] => write!(f, "`{name}`: expected host memory, got {found}; {move_it}"),
+                    ["cpu"] => write!(f, "`{name}`: expected cpu, got {found}; {move_it}"),
+                    _ => write!(f, "`{name}`: expected {all}, got {found}; move it there"),
                 }
             }
             MismatchKind::Rank { needed, found } => {
-                let found = Count(*found);
-                write!(f, "the tensor has {found}, `{name}` needs {}", Either(needed))
+                let s = if needed[..] == [1] { "" } else { "s" };
+                write!(f, "`{name}`: expected {} dimension{s}, got {found}", Either(needed))
             }
             MismatchKind::Room { most, found } => {
-                write!(f, "the tensor has {}, `{name}` has room for {most}", Count(*found))
+                let s = if *most == 1 { "" } else { "s" };
+                write!(f, "`{name}`: expected at most {most} dimension{s}, got {found}")
             }
             MismatchKind::Dimension { axis, needed, found } => {
-                write!(f, "dimension {axis} of the tensor is {found}, `{name}` needs {needed}")
+                write!(f, "`{name}`: expected dimension {axis} to be {needed}, got {found}")
             }
             MismatchKind::EqualDims { axes: [one, two], found: [first, second] } => write!(
                 f,
-                "dimensions {one} and {two} of the tensor are {first} and {second}, `{name}` needs \
-                 them to be equal"
+                "`{name}`: expected dimensions {one} and {two} to be equal, got {first} and \
+                 {second}"
             ),
             MismatchKind::Numel { needed, found } => {
-                write!(f, "the tensor has {found} elements, `{name}` needs {needed}")
+                write!(f, "`{name}`: expected {needed} elements, got {found}")
             }
             MismatchKind::Contiguous { order, no_strides } => {
-                let why = if *no_strides { "has no field for strides" } else { "needs them to be" };
+                let why = if *no_strides { " has no field for strides" } else { "" };
                 let (order, help) = match order {
                     None => ("", COMPACT),
                     Some(Order::RowMajor) => (" in row-major order", COMPACT),
@@ -58,7 +55,10 @@ impl fmt::Display for Mismatch {
                         (" in column-major order", "pass `numpy.asfortranarray(x)`")
                     }
                 };
-                write!(f, "the elements are not contiguous{order}, and `{name}` {why}; {help}")
+                write!(
+                    f,
+                    "`{name}`{why}: expected contiguous elements{order}, got other strides; {help}"
+                )
             }
             MismatchKind::Pitched { order } => {
                 let (axes, help) = match order {
@@ -69,37 +69,36 @@ impl fmt::Display for Mismatch {
                 };
                 write!(
                     f,
-                    "the elements are not contiguous along every axis {axes}, as `{name}` needs \
-                     them; {help}"
+                    "`{name}`: expected elements that are contiguous along every axis {axes}, got \
+                     other strides; {help}"
                 )
             }
             MismatchKind::NothingBefore { axis, stride } => write!(
                 f,
-                "stride {axis} of the tensor is {stride}, and `{name}` has no field for the offset \
-                 of the first element; {COMPACT}"
+                "`{name}` has no field for the offset of the first element: expected stride {axis} \
+                 to be at least 0, got {stride}; {COMPACT}"
             ),
             MismatchKind::NoOffset { found } => write!(
                 f,
-                "the first element is {found} bytes behind the handle of its memory, and `{name}` \
-                 has no field for the offset; pass a copy"
+                "`{name}` has no field for the offset: expected the first element at the handle of \
+                 its memory, got one {found} bytes behind it; pass a copy"
             ),
-            MismatchKind::Axes { needed } => write!(
-                f,
-                "the last dimensions of the tensor are not {needed:?}, which `{name}` needs"
-            ),
+            MismatchKind::Axes { needed } => {
+                write!(f, "`{name}`: expected {needed:?} as the last dimensions, got others")
+            }
             MismatchKind::WholeStrides { axis, stride, needed } => {
                 let parts = needed.iter().product::<i64>();
                 write!(
                     f,
-                    "stride {axis} of the tensor is {stride}, `{name}` needs a multiple of {parts}, \
-                     the size of an element; {COMPACT}"
+                    "`{name}`: expected stride {axis} to be a multiple of {parts}, the size of an \
+                     element, got {stride}; {COMPACT}"
                 )
             }
-            MismatchKind::Padded { needed: true } => {
-                write!(f, "the elements share bytes, `{name}` needs them to take one each")
-            }
-            MismatchKind::Padded { needed: false } => {
-                write!(f, "the elements take a byte each, `{name}` needs them to share bytes")
+            MismatchKind::Padded { needed } => {
+                let [each, shared] =
+                    ["elements that take a byte each", "elements that share bytes"];
+                let (expected, got) = if *needed { (each, shared) } else { (shared, each) };
+                write!(f, "`{name}`: expected {expected}, got {got}")
             }
             MismatchKind::Fit { number, found, int } => {
                 write!(
@@ -120,7 +119,7 @@ fn of_variants(
     name: &str,
     refusals: &[(&'static str, ImportError)],
 ) -> fmt::Result {
-    write!(f, "no variant of `{name}` takes the tensor")?;
+    write!(f, "no variant of `{name}` accepts the tensor")?;
     refusals.iter().try_for_each(|(variant, refusal)| write!(f, "; `{variant}`: {refusal}"))
 }
 
@@ -135,18 +134,6 @@ impl fmt::Display for MetadataField {
             Self::Offset => f.write_str("the offset"),
             Self::Len => f.write_str("the length"),
             Self::Rank => f.write_str("the number of dimensions"),
-        }
-    }
-}
-
-/// A number of dimensions.
-struct Count(usize);
-
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            1 => f.write_str("1 dimension"),
-            count => write!(f, "{count} dimensions"),
         }
     }
 }
