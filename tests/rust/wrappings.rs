@@ -108,10 +108,11 @@ struct Array<S, D: ?Sized> {
     shape: D,
 }
 
-/// Elements of any storage and lists of any kind, up to eight dimensions.
+/// Lists that are read in place and lists that are converted, of every length, with
+/// elements in any storage.
 #[test]
-fn wrappers_lend_any_storage_and_any_list() {
-    fn lists<D: AsDims + Send + Sync + 'static>(shape: impl Fn() -> D) {
+fn wrappers_lend_any_storage() {
+    fn storages<D: AsDims + Send + Sync + 'static>(shape: impl Fn() -> D) {
         check(|| Array { data: SIX.to_vec(), shape: shape() });
         check(|| Array { data: SIX, shape: shape() });
         let data = Arc::<[i32]>::from(SIX);
@@ -124,6 +125,23 @@ fn wrappers_lend_any_storage_and_any_list() {
         check(|| Array { data: data.clone(), shape: shape() });
         let foreign = || ImportedStorage::<i32>::new(shared().into_dlpack()?.import()?);
         check(|| Array { data: foreign().unwrap(), shape: shape() });
+    }
+    // The last two are more than a packet has room for.
+    let lists: [&[u8]; 8] =
+        [&[2, 3], &[6], &[], &[1, 6], &[2, 0], &[2, 1, 1, 1, 1, 1, 1, 3], &[1; 9], &[1; 64]];
+    for list in lists {
+        storages(|| list.iter().map(|&size| i64::from(size)).collect::<Vec<_>>());
+        storages(|| list.to_vec());
+    }
+}
+
+/// Every kind of list, with elements that are moved and elements that are shared.
+#[test]
+fn wrappers_lend_any_list() {
+    fn lists<D: AsDims + Send + Sync + 'static>(shape: impl Fn() -> D) {
+        check(|| Array { data: SIX.to_vec(), shape: shape() });
+        let data = Arc::<[i32]>::from(SIX);
+        check(|| Array { data: Arc::clone(&data), shape: shape() });
     }
     lists(|| [2_usize, 3]);
     lists(|| [6_u8]);
