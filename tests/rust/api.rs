@@ -96,7 +96,7 @@ const WAITS_FOR_NOTHING: [&str; 22] = [
     "backend::webgpu names Mutex",
     // The lock of one copy that two threads make: held while a thread takes the next
     // piece.
-    "copy::tiled names Mutex",
+    "copy::parallel names Mutex",
     // The work stream that a thread has entered.
     "backend::stream_guard names thread_local",
     // Taken to move a tensor out of an option.

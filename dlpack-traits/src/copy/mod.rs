@@ -2,18 +2,18 @@
 
 mod axes;
 mod map;
-mod part;
+mod parallel;
 mod pieces;
 mod row;
 mod source;
-mod tiled;
+mod tiles;
 #[cfg(feature = "pyo3")]
 mod zeroed;
 
 pub(crate) use axes::Axes;
-pub(crate) use part::Part;
 pub(crate) use pieces::Pieces;
 pub(crate) use source::{LARGE, Source, Target};
+pub(crate) use tiles::Part;
 
 use crate::describe::{Describe, DescriptionMut, Order};
 use crate::device::Device;
@@ -140,12 +140,12 @@ fn copy_elements(from: &TensorView<'_>, source: &Source<'_>, to: &mut [u8]) -> R
     if strides::is_row_major(shape, strides) {
         // They are contiguous from the first one on, and `to` has the bytes that hold them,
         // the last of which may be partly theirs.
-        tiled::copy(source, &[], to.len(), to);
+        parallel::copy(source, &[], to.len(), to);
         return Ok(());
     }
     let dtype = from.dtype();
     let size = from.element_bytes().ok_or(Error::PackedStrides { dtype })?;
     let axes = Axes::new(shape, strides, size, size);
-    tiled::copy(source, axes.as_slice(), axes.run, to);
+    parallel::copy(source, axes.as_slice(), axes.run, to);
     Ok(())
 }

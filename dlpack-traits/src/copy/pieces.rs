@@ -3,8 +3,8 @@
 use core::mem::MaybeUninit;
 
 use super::axes::{Axes, Axis, signed};
-use super::part::{Part, TILE};
 use super::source::{Source, Target};
+use super::tiles::{Part, TILE};
 
 /// The most bytes of a buffer for whole rows of tiles: less than the second-level cache of
 /// a current processor.

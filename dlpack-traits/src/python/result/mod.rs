@@ -2,10 +2,10 @@
 
 mod into_python;
 mod library;
-mod numpy;
+mod numpy_result;
 mod output;
 
 pub use into_python::IntoPython;
 pub use library::LibraryOf;
-pub use numpy::Numpy;
+pub use numpy_result::Numpy;
 pub use output::{PyOutput, allocate_output};

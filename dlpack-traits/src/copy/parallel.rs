@@ -10,8 +10,8 @@
 #[cfg(feature = "std")]
 use super::axes::signed;
 use super::axes::{Axes, Axis};
-use super::part::Part;
 use super::source::Source;
+use super::tiles::Part;
 use crate::strides;
 
 /// Bytes from which a second core helps: some milliseconds of work
