@@ -1,5 +1,6 @@
 //! Shape and strides of an imported tensor: [`ImportedDims`].
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 use core::slice;
@@ -14,12 +15,12 @@ pub(super) const INLINE: usize = 8;
 /// Shape and strides, each number copied once: inline up to 8 dimensions, in one heap
 /// allocation beyond.
 ///
-/// Invariant: if `heap` is empty, the first `ndim` numbers of each half of `inline` are
-/// initialized.
+/// Invariant: the first `ndim` numbers of both halves are initialized.
 pub(super) struct ImportedDims {
     ndim: usize,
-    /// The shape, then the strides, of more dimensions than fit inline.
-    heap: Vec<i64>,
+    /// `ndim` extents, then as many strides, if they do not fit inline. A boxed slice and
+    /// not a `Vec`: the `None` of most imports is one store, an empty `Vec` three.
+    heap: Option<Box<[MaybeUninit<i64>]>>,
     /// One half for the shape, one half for the strides. Not zeroed: zeroing takes longer
     /// than filling four of them.
     inline: [MaybeUninit<i64>; 2 * INLINE],
@@ -28,8 +29,8 @@ pub(super) struct ImportedDims {
 impl ImportedDims {
     /// No dimensions.
     #[inline(always)]
-    pub(super) const fn none() -> Self {
-        Self { ndim: 0, heap: Vec::new(), inline: [MaybeUninit::uninit(); 2 * INLINE] }
+    pub(super) fn none() -> Self {
+        Self { ndim: 0, heap: None, inline: [const { MaybeUninit::uninit() }; 2 * INLINE] }
     }
 
     /// Copies up to 8 extents and as many strides, and validates them in the same loop:
@@ -53,8 +54,7 @@ impl ImportedDims {
         else {
             return Err(ndim);
         };
-        let walked =
-            walk_to((to_shape, to_strides), (shape, strides), |to, number| _ = to.write(number))?;
+        let walked = walk_to((to_shape, to_strides), (shape, strides))?;
         self.ndim = ndim;
         Ok(walked)
     }
@@ -71,82 +71,85 @@ impl ImportedDims {
         strides: Option<&[i64]>,
     ) -> Result<Result<(i64, ElementRange), usize>, Error> {
         let numbers = shape.len().saturating_mul(2);
-        let reserved = self.heap.try_reserve_exact(numbers);
+        let mut heap = Vec::new();
+        let reserved = heap.try_reserve_exact(numbers);
         let bytes = numbers.saturating_mul(size_of::<i64>());
         reserved.map_err(|_| Error::OutOfMemory { bytes })?;
-        self.heap.resize(numbers, 0);
-        self.ndim = shape.len();
-        let to = self.heap.split_at_mut(self.ndim);
-        Ok(walk_to(to, (shape, strides), |to, number| *to = number))
+        heap.resize_with(numbers, MaybeUninit::uninit);
+        self.heap = Some(heap.into_boxed_slice());
+        let walked = walk_to(self.halves_mut(), (shape, strides));
+        if walked.is_ok() {
+            self.ndim = shape.len();
+        }
+        Ok(walked)
     }
 
     /// Copies the first `left` extents and strides; [`walk`](Self::walk) or
     /// [`walk_on_heap`](Self::walk_on_heap) has copied the others.
     #[inline]
     pub(super) fn copy(&mut self, shape: &[i64], strides: Option<&[i64]>, left: usize) {
-        self.ndim = shape.len();
-        if self.heap.is_empty() {
-            let to = self.inline.split_at_mut(INLINE);
-            copy_to(to, (shape, strides), left, |to, number| _ = to.write(number));
+        let (to_shape, to_strides) = self.halves_mut();
+        copy_to(to_shape, shape, left);
+        if let Some(strides) = strides {
+            copy_to(to_strides, strides, left);
         } else {
-            let to = self.heap.split_at_mut(self.ndim);
-            copy_to(to, (shape, strides), left, |to, number| *to = number);
+            // Strides of a contiguous row-major tensor, computed from the
+            // copied shape, so the strides must be initialized before.
+            to_strides.iter_mut().for_each(|to| _ = to.write(0));
+            self.ndim = shape.len();
+            let mut row_major = [0; MAX_NDIM];
+            strides::row_major_strides(self.shape(), &mut row_major);
+            copy_to(self.halves_mut().1, &row_major, shape.len());
         }
-        if strides.is_none() {
-            self.fill_strides();
-        }
-    }
-
-    /// Writes the strides of a contiguous row-major tensor.
-    fn fill_strides(&mut self) {
-        let mut row_major = [0; MAX_NDIM];
-        strides::row_major_strides(self.shape(), &mut row_major);
-        if let Some(strides) = self.heap.get_mut(self.ndim..) {
-            strides.iter_mut().zip(row_major).for_each(|(to, stride)| *to = stride);
-        }
-        if let Some(strides) = self.inline.get_mut(INLINE..) {
-            strides.iter_mut().zip(row_major).for_each(|(to, stride)| _ = to.write(stride));
-        }
+        self.ndim = shape.len();
     }
 
     /// Extents.
     #[inline(always)]
     pub(super) fn shape(&self) -> &[i64] {
-        if self.heap.is_empty() {
-            self.in_place(0)
-        } else {
-            self.heap.get(..self.ndim).unwrap_or_default()
-        }
+        self.initialized(self.halves().0)
     }
 
     /// Strides.
     #[inline(always)]
     pub(super) fn strides(&self) -> &[i64] {
-        if self.heap.is_empty() {
-            self.in_place(INLINE)
-        } else {
-            self.heap.get(self.ndim..).unwrap_or_default()
+        self.initialized(self.halves().1)
+    }
+
+    /// The room for the shape, and the room for the strides.
+    #[inline(always)]
+    fn halves(&self) -> (&[MaybeUninit<i64>], &[MaybeUninit<i64>]) {
+        match &self.heap {
+            None => self.inline.split_at(INLINE),
+            Some(heap) => heap.split_at(heap.len() / 2),
         }
     }
 
-    /// The `ndim` inline numbers from `first` on.
+    /// As [`halves`](Self::halves), for writing.
     #[inline(always)]
-    fn in_place(&self, first: usize) -> &[i64] {
-        let numbers = self.inline.get(first..).unwrap_or_default();
-        let ndim = self.ndim.min(numbers.len());
-        // SAFETY: by the invariant `ndim` numbers are initialized from 0 and from `INLINE`
-        // on, and `ndim` is at most the length of `numbers`.
-        unsafe { slice::from_raw_parts(numbers.as_ptr().cast(), ndim) }
+    fn halves_mut(&mut self) -> (&mut [MaybeUninit<i64>], &mut [MaybeUninit<i64>]) {
+        match &mut self.heap {
+            None => self.inline.split_at_mut(INLINE),
+            Some(heap) => heap.split_at_mut(heap.len() / 2),
+        }
+    }
+
+    /// The `ndim` numbers of one of the [`halves`](Self::halves).
+    #[inline(always)]
+    fn initialized<'a>(&self, half: &'a [MaybeUninit<i64>]) -> &'a [i64] {
+        let ndim = self.ndim.min(half.len());
+        // SAFETY: by the invariant the first `ndim` numbers of a half are initialized, and
+        // `ndim` is at most its length.
+        unsafe { slice::from_raw_parts(half.as_ptr().cast(), ndim) }
     }
 }
 
-/// Copies shape and strides with `put` to lists of the same length, last axis first, and
+/// Copies shape and strides to lists that are at least as long, last axis first, and
 /// validates them; see [`ImportedDims::walk`].
 #[inline(always)]
-fn walk_to<N>(
-    (to_shape, to_strides): (&mut [N], &mut [N]),
+fn walk_to(
+    (to_shape, to_strides): (&mut [MaybeUninit<i64>], &mut [MaybeUninit<i64>]),
     (shape, strides): (&[i64], Option<&[i64]>),
-    put: impl Fn(&mut N, i64),
 ) -> Result<(i64, ElementRange), usize> {
     let to = to_shape.iter_mut().zip(to_strides).enumerate();
     let (mut numel, mut reach) = (1_i64, ElementRange::of_contiguous(1));
@@ -159,37 +162,26 @@ fn walk_to<N>(
         for ((axis, (to_dim, to_stride)), (dim, stride)) in to.zip(shape.iter().zip(strides)).rev()
         {
             let (dim, stride) = (read_once(dim), read_once(stride));
-            put(to_dim, dim);
-            put(to_stride, stride);
+            to_dim.write(dim);
+            to_stride.write(stride);
             step(dim, stride).ok_or(axis)?;
         }
     } else {
         let mut stride = 1;
         for ((axis, (to_dim, to_stride)), dim) in to.zip(shape).rev() {
             let dim = read_once(dim);
-            put(to_dim, dim);
-            put(to_stride, stride);
+            to_dim.write(dim);
+            to_stride.write(stride);
             stride = step(dim, stride).ok_or(axis)?;
         }
     }
     Ok((numel, reach))
 }
 
-/// Copies the first `left` extents, and strides if there are some, with `put`.
+/// Copies the first `left` numbers of a list.
 #[inline(always)]
-fn copy_to<N>(
-    (to_shape, to_strides): (&mut [N], &mut [N]),
-    (shape, strides): (&[i64], Option<&[i64]>),
-    left: usize,
-    put: impl Fn(&mut N, i64),
-) {
-    to_shape.iter_mut().zip(shape).take(left).for_each(|(to, dim)| put(to, read_once(dim)));
-    let strides = strides.into_iter().flatten();
-    to_strides
-        .iter_mut()
-        .zip(strides)
-        .take(left)
-        .for_each(|(to, stride)| put(to, read_once(stride)));
+fn copy_to(to: &mut [MaybeUninit<i64>], numbers: &[i64], left: usize) {
+    to.iter_mut().zip(numbers).take(left).for_each(|(to, number)| _ = to.write(read_once(number)));
 }
 
 /// Reads a number of a foreign array by exactly one load. The compiler may turn an ordinary read
