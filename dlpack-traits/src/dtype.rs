@@ -169,34 +169,57 @@ impl DataType {
     /// ```
     #[inline]
     pub const fn is_well_formed(self) -> bool {
+        self.whole_byte_size().is_some() || (self.0.lanes != 0 && self.is_narrower_than_a_byte())
+    }
+
+    /// Size of one element in bytes, if the standard defines this type code with this width,
+    /// and the width of a lane is a number of whole bytes.
+    ///
+    /// The widths of a code are a bit set of numbers of bytes: one load and one bit test.
+    #[inline(always)]
+    pub(crate) const fn whole_byte_size(self) -> Option<usize> {
+        const B1: u32 = 1 << 1;
+        const B2: u32 = 1 << 2;
+        const B4: u32 = 1 << 4;
+        const B8: u32 = 1 << 8;
+        const B16: u32 = 1 << 16;
         let DLDataType { code, bits, lanes } = self.0;
-        // The widths that are powers of two, as a bit set: one load and one comparison.
         let widths = match code {
-            ffi::kDLInt | ffi::kDLUInt => 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128,
-            ffi::kDLFloat => 16 | 32 | 64 | 128,
-            ffi::kDLOpaqueHandle => 8 | 16 | 32 | 64 | 128,
-            ffi::kDLBfloat => 16,
-            ffi::kDLComplex => 32 | 64 | 128,
-            ffi::kDLBool => 1 | 8,
-            ffi::kDLFloat8_e3m4
+            ffi::kDLInt | ffi::kDLUInt | ffi::kDLOpaqueHandle => B1 | B2 | B4 | B8 | B16,
+            ffi::kDLFloat => B2 | B4 | B8 | B16,
+            ffi::kDLBfloat => B2,
+            ffi::kDLComplex => B4 | B8 | B16,
+            ffi::kDLBool
+            | ffi::kDLFloat8_e3m4
             | ffi::kDLFloat8_e4m3
             | ffi::kDLFloat8_e4m3b11fnuz
             | ffi::kDLFloat8_e4m3fn
             | ffi::kDLFloat8_e4m3fnuz
             | ffi::kDLFloat8_e5m2
             | ffi::kDLFloat8_e5m2fnuz
-            | ffi::kDLFloat8_e8m0fnu => 8,
-            ffi::kDLFloat4_e2m1fn => 4,
-            ffi::kDLBcomplex => 32,
+            | ffi::kDLFloat8_e8m0fnu => B1,
+            ffi::kDLBcomplex => B4,
             _ => 0,
         };
-        lanes != 0 && ((bits.is_power_of_two() && bits & widths != 0) || self.has_six_bits())
+        let bytes = bits >> 3;
+        if bits & 7 == 0 && widths >> bytes & 1 != 0 && lanes != 0 {
+            // 31 * 65,535 fits in 32 bits.
+            Some((bytes as u32).wrapping_mul(lanes as u32) as usize)
+        } else {
+            None
+        }
     }
 
-    /// Whether it is one of the 6-bit floats, whose width is not a power of two.
+    /// Whether the standard defines this type code with this width, of less than a byte.
     #[cold]
-    const fn has_six_bits(self) -> bool {
-        matches!(self.0.code, ffi::kDLFloat6_e2m3fn | ffi::kDLFloat6_e3m2fn) && self.0.bits == 6
+    const fn is_narrower_than_a_byte(self) -> bool {
+        matches!(
+            (self.0.code, self.0.bits),
+            (ffi::kDLInt | ffi::kDLUInt, 1 | 2 | 4)
+                | (ffi::kDLBool, 1)
+                | (ffi::kDLFloat4_e2m1fn, 4)
+                | (ffi::kDLFloat6_e2m3fn | ffi::kDLFloat6_e3m2fn, 6)
+        )
     }
 
     /// Whether an element has a real and an imaginary part, each of half of the bits.
@@ -305,6 +328,24 @@ mod tests {
         assert!(widths(ffi::kDLComplex).eq([32, 64, 128]));
         assert!(widths(ffi::kDLBool).eq([1, 8]));
         assert!(widths(ffi::kDLFloat6_e2m3fn).eq([6]));
+        assert!(widths(ffi::kDLFloat4_e2m1fn).eq([4]));
+        assert!(widths(ffi::kDLBfloat).eq([16]));
+        assert!(widths(ffi::kDLBcomplex).eq([32]));
+        assert!(widths(ffi::kDLFloat8_e4m3).eq([8]));
+    }
+
+    #[test]
+    fn sizes_in_whole_bytes_are_those_of_well_formed_types() {
+        for code in 0..=255 {
+            for bits in 0..=255 {
+                for lanes in [0, 1, 2, u16::MAX] {
+                    let dtype = DataType::new(DLDataTypeCode(code), bits, lanes);
+                    let whole = dtype.is_well_formed() && bits % 8 == 0;
+                    let size = dtype.byte_size().filter(|_| whole);
+                    assert_eq!(dtype.whole_byte_size(), size, "{dtype}");
+                }
+            }
+        }
     }
 
     #[test]

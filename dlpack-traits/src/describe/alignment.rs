@@ -5,7 +5,6 @@
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::ffi;
 use crate::storage::Memory;
 
 /// Checks that the first element is aligned and that `byte_offset` is a multiple of the
@@ -60,14 +59,11 @@ pub(crate) fn check_imported(first: *const u8, dtype: DataType, on: Device) -> R
 /// on `i686`. `None` for packed elements.
 #[inline]
 pub(crate) const fn alignment(dtype: DataType, device: Device) -> Option<usize> {
-    let size = match (dtype.code(), dtype.bits()) {
-        (ffi::kDLComplex | ffi::kDLBcomplex, 32) | (_, 16) => 2,
-        (ffi::kDLComplex, 64) | (_, 32) => 4,
-        (ffi::kDLComplex, 128) | (_, 64) => 8,
-        (_, 128) => 16,
-        (_, 8) => 1,
-        _ => return None,
-    };
+    let part = if dtype.is_complex() { dtype.bits() >> 1 } else { dtype.bits() };
+    if part < 8 || !part.is_power_of_two() {
+        return None;
+    }
+    let size = (part >> 3) as usize;
     match size {
         _ if ALIGNED_BY_SIZE || !device.is_host() => Some(size),
         8 => Some(align_of::<u64>()),

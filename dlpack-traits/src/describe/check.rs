@@ -214,23 +214,23 @@ impl<'a> Shaped<'a> {
         }
         let dtype = match self.dtype {
             Some(dtype) if dtype != memory.dtype => {
-                let numbers = dtype.is_well_formed() && dtype.code() != ffi::kDLOpaqueHandle;
+                let numbers = dtype.code() != ffi::kDLOpaqueHandle;
                 let bytes = memory.dtype == DataType::U8 && memory.axes.is_empty();
                 if !bytes || !numbers {
                     return None;
                 }
                 dtype
             }
-            _ if memory.dtype.is_well_formed() => memory.dtype,
-            _ => return None,
+            _ => memory.dtype,
         };
+        let element = dtype.whole_byte_size()?;
         let axes = memory.axes;
         if !axes.is_empty() && !self.lists.can_append(axes) {
             return None;
         }
         // Offsets, strides and lengths count elements of the storage, which may be arrays
         // of elements in the sense of DLPack.
-        let size = if axes.is_empty() { dtype.byte_size()? } else { memory.element_size()? } as u64;
+        let size = if axes.is_empty() { element } else { memory.element_size()? } as u64;
         let align = alignment(dtype, memory.device)? as u64;
         let byte_offset = match self.offset {
             Amount::Bytes(0) => 0,

@@ -115,33 +115,50 @@ impl Metadata {
         self.check_slow(allowed)
     }
 
-    /// The fast path, for nearly every tensor: at least one element, of whole bytes, at an
-    /// address, with numbers that fit in 64 bits. `None` does not mean that the tensor is
-    /// invalid; `self` is unchanged then.
+    /// The fast path, for nearly every tensor: fewer than 2^40 elements, at least one, of
+    /// whole bytes, at an address. `None` does not mean that the tensor is invalid; `self`
+    /// is unchanged then.
+    ///
+    /// One comparison limits all numbers at once, so that no later sum or product needs a
+    /// check for overflow.
     #[inline(always)]
     fn check_fast(&mut self, numel: i64, reach: ElementRange) -> Option<()> {
-        if !self.dtype.is_well_formed() || !self.device.has_addresses() || self.first.is_null() {
+        let size = self.dtype.whole_byte_size()? as u64;
+        if !self.device.has_addresses() || self.first.is_null() {
             return None;
         }
-        let size = self.dtype.byte_size()?;
-        let bytes = |elements: u64| usize::try_from(elements).ok()?.checked_mul(size);
-        let (below, above) = (bytes(reach.below())?, bytes(reach.above())?);
-        // The elements of a broadcast tensor have more bytes in total than they span.
+        let (below, above) = (reach.below(), reach.above());
         #[expect(clippy::cast_sign_loss, reason = "there is at least one")]
-        let all = bytes(numel as u64)?;
-        // `data` and the last byte are in one allocation, and no address in it wraps.
-        let byte_offset = usize::try_from(self.byte_offset).ok()?;
-        let (reach, span) = (byte_offset.checked_add(above)?, below.checked_add(above)?);
-        self.first.addr().checked_add(reach)?;
-        let first = self.first.wrapping_add(byte_offset);
-        let most = isize::MAX.unsigned_abs();
-        if reach > most || span > most || all > most || below >= first.addr() {
+        let numel_unsigned = numel as u64;
+        let address = self.first.addr() as u64;
+        if (below | above | numel_unsigned) >> 40 != 0 || (address | self.byte_offset) >> 61 != 0 {
             return None;
         }
+        // Nothing wraps: an element has less than 2^21 bytes, so the products are less than
+        // 2^61, and the sums less than 2^63.
+        let [below, above, all] =
+            [below, above, numel_unsigned].map(|elements| elements.wrapping_mul(size));
+        let span = below.wrapping_add(above);
+        let end = self.byte_offset.wrapping_add(above);
+        let last = address.wrapping_add(end);
+        // Where addresses have 64 bits, the limits above are stricter.
+        if usize::BITS < 64 {
+            // `data` and the last byte are in one allocation, and no address in it wraps.
+            // The elements of a broadcast tensor have more bytes in total than they span.
+            let most = isize::MAX.unsigned_abs() as u64;
+            if end > most || span > most || all > most || last > usize::MAX as u64 {
+                return None;
+            }
+        }
+        if below >= address.wrapping_add(self.byte_offset) {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the offset is less than `end`")]
+        let first = self.first.wrapping_add(self.byte_offset as usize);
         (self.first, self.byte_offset) = (first, 0);
-        // Neither wraps: both are at most `isize::MAX`.
-        let bytes = (0_isize.wrapping_sub_unsigned(below), 0_isize.wrapping_add_unsigned(above));
-        (self.numel, self.bytes) = (numel, bytes);
+        #[expect(clippy::cast_possible_truncation, reason = "both are at most `isize::MAX`")]
+        let (below, above) = (below as isize, above as isize);
+        (self.numel, self.bytes) = (numel, (below.wrapping_neg(), above));
         Some(())
     }
 
@@ -241,6 +258,9 @@ mod tests {
     use super::*;
     use crate::ffi::{DLDeviceType, kDLExtDev, kDLVulkan};
 
+    /// Half of all addresses: more than any allocation has.
+    const HALF: u64 = 1 << (usize::BITS - 1);
+
     /// Claims about elements at an address.
     fn claimed<'a>(dtype: DataType, shape: &'a [i64], strides: &'a [i64]) -> RawMetadata<'a> {
         RawMetadata {
@@ -306,7 +326,10 @@ mod tests {
             assert!(!is_fast(dtype, &[1 << 32, 1 << 31], &[1 << 31, 1]));
             assert!(!is_fast(dtype, &[1 << 32, 1 << 31], &[0, 0]));
         }
-        assert!(is_fast(DataType::U8, &[isize::MAX as i64 - 0x2000], &[1]));
+        let many = (isize::MAX as i64 - 0x2000).min((1 << 40) - 1);
+        assert!(is_fast(DataType::U8, &[many], &[1]));
+        assert!(is_fast(DataType::U8, &[many, 2], &[0, 1]) == (many * 2 < 1 << 40));
+        assert!(!is_fast(DataType::U8, &[1 << 40], &[1]));
         assert!(is_fast(DataType::F32.with_lanes(4), &[6], &[1]));
         assert!(!is_fast(DataType::FLOAT4_E2M1FN, &[6], &[1]));
         assert!(!is_fast(DataType::U16, &[i64::MAX / 2 + 1], &[1]));
@@ -316,8 +339,8 @@ mod tests {
 
     #[test]
     fn only_tensors_at_addresses_take_the_fast_path() {
-        /// Half of all addresses: more than any allocation has.
-        const HALF: u64 = 1 << (usize::BITS - 1);
+        /// The largest offset of 24 bytes on the fast path.
+        const MOST: u64 = if usize::BITS < 64 { HALF - 25 } else { (1 << 61) - 1 };
         type Change = fn(&mut RawMetadata<'_>);
         let rules: [(bool, Change); 13] = [
             (true, |claims| claims.byte_offset = 8),
@@ -330,8 +353,8 @@ mod tests {
             (false, |claims| claims.byte_offset = u64::MAX),
             (false, |claims| claims.byte_offset = u64::MAX - 0x1000 - 8),
             (false, |claims| claims.byte_offset = 1 << 63),
-            (true, |claims| claims.byte_offset = HALF - 25),
-            (false, |claims| claims.byte_offset = HALF - 24),
+            (true, |claims| claims.byte_offset = MOST),
+            (false, |claims| claims.byte_offset = MOST + 1),
             (false, |claims| claims.device = Device::new(DLDeviceType(0), 0)),
         ];
         for (number, (expected, change)) in rules.into_iter().enumerate() {
@@ -339,6 +362,23 @@ mod tests {
             change(&mut claims);
             assert_eq!(takes_fast_path(&claims), expected, "rule {number}");
         }
+    }
+
+    #[test]
+    fn tensors_beyond_the_fast_path_are_validated_exactly() {
+        let check = |byte_offset, dim| {
+            let (shape, strides) = ([dim], [1]);
+            let claims = RawMetadata { byte_offset, ..claimed(DataType::U8, &shape, &strides) };
+            let policy = ImportPolicy::default();
+            let mut checked = Metadata::new(&claims, policy);
+            checked.check(claims.shape, claims.strides, policy).map(|()| checked.bytes.1)
+        };
+        assert_eq!(check(HALF - 25, 24), Ok(24));
+        assert_eq!(check(HALF - 24, 24), Err(Error::SizeOverflow));
+        let most = isize::MAX as i64 - 0x1000;
+        assert_eq!(check(0, most), Ok(isize::MAX - 0x1000));
+        assert_eq!(check(0x1000, most), Ok(isize::MAX - 0x1000));
+        assert_eq!(check(0x1001, most), Err(Error::SizeOverflow));
     }
 
     #[test]
