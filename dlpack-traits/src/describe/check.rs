@@ -230,13 +230,20 @@ impl<'a> Shaped<'a> {
         }
         // Offsets, strides and lengths count elements of the storage, which may be arrays
         // of elements in the sense of DLPack.
-        let size = if axes.is_empty() { element } else { memory.element_size()? } as u64;
+        // Without a call if there are no axes: a call would take the address of `memory`, and
+        // so force all of it out of registers.
+        let stored = if axes.is_empty() {
+            memory.dtype.byte_size()?
+        } else {
+            memory.element_size()?
+        } as u64;
+        let size = if axes.is_empty() { element as u64 } else { stored };
         let align = alignment(dtype, memory.device)? as u64;
         let byte_offset = match self.offset {
             Amount::Bytes(0) => 0,
             Amount::Bytes(bytes) => {
                 // A multiple of the storage's elements, which may be bytes.
-                let whole = bytes.checked_rem(memory.element_size()? as u64) == Some(0);
+                let whole = bytes.checked_rem(stored) == Some(0);
                 if whole { bytes } else { return None }
             }
             Amount::Elements(elements) => elements.unsigned_abs().checked_mul(size)?,

@@ -56,9 +56,9 @@ impl Slot {
     pub const fn new() -> Self {
         Self {
             tensor: MaybeUninit::uninit(),
-            legacy: [MaybeUninit::uninit(); 2],
+            legacy: [const { MaybeUninit::uninit() }; 2],
             spill: None,
-            dims: [MaybeUninit::uninit(); 2 * INLINE],
+            dims: [const { MaybeUninit::uninit() }; 2 * INLINE],
         }
     }
 }
