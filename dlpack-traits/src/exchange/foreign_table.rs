@@ -178,9 +178,9 @@ mod tests {
     fn versions() {
         for minor in [2, 3, 4, u32::MAX] {
             let mut table = table(1, minor, ptr::null_mut());
-            let peer = read((&raw mut table).cast()).unwrap();
-            assert!(peer.export.is_some() && peer.allocate.is_none() && peer.view.is_none());
-            assert!(peer.wrap.is_none() && peer.stream.is_none());
+            let found = read((&raw mut table).cast()).unwrap();
+            assert!(found.export.is_some() && found.allocate.is_none() && found.view.is_none());
+            assert!(found.wrap.is_none() && found.stream.is_none());
         }
         // The allocation is a header only: Miri would report a read beyond it.
         for (major, minor) in [(0, 3), (2, 0), (2, 3), (u32::MAX, 3), (1, 0), (1, 1)] {

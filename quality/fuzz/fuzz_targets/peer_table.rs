@@ -124,7 +124,7 @@ fn find(links: &[Link], begin: u8) {
         }
         next = link.next.into();
     }
-    assert_eq!(found.map(|peer| peer.view.is_some()), expected);
+    assert_eq!(found.map(|table| table.view.is_some()), expected);
     for (link, at) in links.iter().zip(places) {
         if link.is_ours() {
             // SAFETY: it was boxed as such.

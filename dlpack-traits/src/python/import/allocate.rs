@@ -30,7 +30,7 @@ use crate::panic::catch_panic;
 use crate::python::adopt::adopt;
 use crate::python::convert::ok_or_discard;
 use crate::python::table::calls::{self, OwnedTensor};
-use crate::python::table::lookup::peer_of;
+use crate::python::table::lookup::foreign_table_of;
 
 /// Allocates a tensor with the allocator of a Python type, to return it as an object of
 /// that type.
@@ -64,7 +64,8 @@ pub fn allocate<'py>(
     prototype: &Prototype<'_>,
 ) -> PyResult<Allocated<'py>> {
     let py = class.py();
-    let Some(ForeignTable { allocate: Some(allocate), wrap: Some(wrap), .. }) = peer_of(class)?
+    let Some(ForeignTable { allocate: Some(allocate), wrap: Some(wrap), .. }) =
+        foreign_table_of(class)?
     else {
         return Err(PyTypeError::new_err(format!(
             "`{}` has no exchange table that allocates tensors; make the tensor in Rust, and hand it \

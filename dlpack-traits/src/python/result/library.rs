@@ -19,7 +19,7 @@ use crate::python::export::offer_once::offer_once;
 use crate::python::export::reexport::offer;
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
 use crate::python::table::calls;
-use crate::python::table::lookup::peer_of;
+use crate::python::table::lookup::foreign_table_of;
 use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module};
 use crate::stream::StreamArg;
 
@@ -87,7 +87,7 @@ pub(super) fn object_like<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
     let class = like.cast::<PyType>().map_or_else(|_| like.get_type(), Clone::clone);
-    let from_dlpack = match peer_of(&class)? {
+    let from_dlpack = match foreign_table_of(&class)? {
         None if NumPy::is_array_class(&class)? => None,
         Some(ForeignTable { wrap: Some(wrap), .. }) => {
             let tensor: ImportedStorage = ImportedStorage::new(tensor.import()?)?;
@@ -115,7 +115,7 @@ pub(super) fn object_on_device<'py, E: DLPackExport + Send + 'static>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
     let class = like.get_type();
-    if let Some(ForeignTable { wrap: Some(wrap), .. }) = peer_of(&class)? {
+    if let Some(ForeignTable { wrap: Some(wrap), .. }) = foreign_table_of(&class)? {
         return calls::wrap(py, wrap, tensor.into_dlpack_on(consumer)?.into());
     }
     let Some(from_dlpack) = from_dlpack_like(like, &class)? else {

@@ -1,4 +1,4 @@
-//! Looks up the exchange table of a Python type: [`peer_of`].
+//! Looks up the exchange table of a Python type: [`foreign_table_of`].
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
@@ -53,12 +53,12 @@ impl<'a, 'py> OfObject<'a, 'py, ForeignTable> {
 ///
 /// # Errors
 ///
-/// Those of [`peer_of`].
+/// Those of [`foreign_table_of`].
 #[inline]
 pub(in crate::python) fn table_of<'a, 'py>(
     object: &'a Bound<'py, PyAny>,
 ) -> PyResult<Option<OfObject<'a, 'py, ForeignTable>>> {
-    Ok(peer_of(&object.get_type())?.map(|found| OfObject { object, found }))
+    Ok(foreign_table_of(&object.get_type())?.map(|found| OfObject { object, found }))
 }
 
 /// Returns the exchange table of a type, its own or an inherited one, if this crate can
@@ -71,7 +71,9 @@ pub(in crate::python) fn table_of<'a, 'py>(
 ///
 /// What looking up the attribute raises, other than `AttributeError`.
 #[inline]
-pub(in crate::python) fn peer_of(class: &Bound<'_, PyType>) -> PyResult<Option<ForeignTable>> {
+pub(in crate::python) fn foreign_table_of(
+    class: &Bound<'_, PyType>,
+) -> PyResult<Option<ForeignTable>> {
     let table = match REMEMBERED.table_of(class.as_ptr().cast()) {
         Some(table) => table,
         None => look_up(class)?.table,
@@ -86,7 +88,7 @@ pub(in crate::python) fn peer_of(class: &Bound<'_, PyType>) -> PyResult<Option<F
 ///
 /// # Errors
 ///
-/// Those of [`peer_of`].
+/// Those of [`foreign_table_of`].
 #[inline(always)]
 pub(in crate::python) fn export_of<'a, 'py>(
     object: &'a Bound<'py, PyAny>,
@@ -96,8 +98,8 @@ pub(in crate::python) fn export_of<'a, 'py>(
         Some(table) => table,
         None => look_up(&object.get_type())?.table,
     };
-    // SAFETY: 1. As in `peer_of`.
-    let export = unsafe { ForeignTable::read(table) }.and_then(|peer| peer.export);
+    // SAFETY: 1. As in `foreign_table_of`.
+    let export = unsafe { ForeignTable::read(table) }.and_then(|table| table.export);
     Ok(export.map(|found| OfObject { object, found }))
 }
 
@@ -109,7 +111,7 @@ pub(in crate::python) fn export_of<'a, 'py>(
 ///
 /// # Errors
 ///
-/// Those of [`peer_of`], and what the getter raises.
+/// Those of [`foreign_table_of`], and what the getter raises.
 pub(in crate::python) fn requires_grad(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let has_grad = match REMEMBERED.has_grad(object.get_type_ptr().cast()) {
         Some(has_grad) => has_grad,

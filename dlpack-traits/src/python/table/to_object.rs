@@ -14,7 +14,7 @@ use crate::python::convert::ok_or_discard;
 use crate::python::export::reexport::offer;
 use crate::python::numpy::{NumPy, array_of};
 use crate::python::table::calls;
-use crate::python::table::lookup::peer_of;
+use crate::python::table::lookup::foreign_table_of;
 
 /// Converts a tensor to a Python object of a given type, zero-copy.
 ///
@@ -48,7 +48,7 @@ pub fn to_object<'py>(
     tensor: ManagedTensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
-    if let Some(ForeignTable { wrap: Some(wrap), .. }) = peer_of(class)? {
+    if let Some(ForeignTable { wrap: Some(wrap), .. }) = foreign_table_of(class)? {
         return calls::wrap(py, wrap, tensor.into());
     }
     if NumPy::is_array_class(class)? {
