@@ -73,8 +73,8 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of [`Shaped::data`](crate::Shaped::data); [`Error::Custom`] if the value has no
-    /// tensor in its current state.
+    /// Those of [`Shaped::data`](crate::Shaped::data); [`Error::Custom`] if the value cannot be
+    /// described in its current state.
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error>;
 
     /// As [`describe`](Self::describe), with the most access that the storage can grant.
@@ -97,10 +97,10 @@ pub trait DLPackExport {
     /// Synchronizes work that the storage does not track, such as another thread that fills
     /// the memory. The default does nothing.
     ///
-    /// Every export calls this before it describes the tensor. Afterwards it synchronizes
-    /// the memory of the tensor in any case: a [`DeviceBuffer`] orders its own work. So an
-    /// implementation can make consumers wait longer, and need not forward the call to its
-    /// storage.
+    /// Every export except the view of [`tensor`](Self::tensor) calls this before it describes
+    /// the tensor. Afterwards it synchronizes the memory of the tensor in any case: a
+    /// [`DeviceBuffer`] orders its own work. So an implementation can make consumers wait
+    /// longer, and need not forward the call to its storage.
     ///
     /// [`DeviceBuffer`]: crate::backend::DeviceBuffer
     ///
@@ -120,7 +120,9 @@ pub trait DLPackExport {
         self.storage()?.share()
     }
 
-    /// Borrows the object as a tensor.
+    /// Borrows the object as a tensor. This synchronizes nothing: call [`sync_for`](Self::sync_for)
+    /// of the object and [`TensorView::sync_for`] before another library uses the view, if work on
+    /// the memory can be pending.
     ///
     /// # Errors
     ///
@@ -210,9 +212,10 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of [`tensor`](Self::tensor) and [`sync_for`](Self::sync_for);
-    /// [`Error::NotOnHost`] unless [`Device::is_host`](crate::Device::is_host);
-    /// [`Error::PackedStrides`], and [`Error::OutOfMemory`].
+    /// Those of [`tensor`](Self::tensor), [`sync_for`](Self::sync_for) and
+    /// [`TensorView::sync_for`]; [`Error::NotOnHost`] unless
+    /// [`Device::is_host`](crate::Device::is_host); [`Error::PackedStrides`] for packed elements
+    /// that are not contiguous, and [`Error::OutOfMemory`].
     fn copy_to_dlpack(&self) -> Result<ManagedTensor, Error> {
         export_copy(self, StreamArg::unspecified())
     }

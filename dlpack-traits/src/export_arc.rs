@@ -26,8 +26,9 @@ use crate::stream::StreamArg;
 /// export allocates a packet, as an export of any other type does.
 ///
 /// Any value can be exported in this way and stay usable, even if its storage has a single
-/// owner (`Vec<T>`). Consumers may only read, unless the storage is a
-/// [`SharedBuffer`](crate::SharedBuffer).
+/// owner (`Vec<T>`). Consumers may write only if the storage shares write access, as the table
+/// of [`DLPackExport`] defines for `to_dlpack`. An export requires `T: Send + Sync + 'static`,
+/// because consumers read the value from other threads and may drop it there.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, Flags, ExportArc, Storage};
@@ -96,7 +97,8 @@ impl<T: DLPackExport + Send + Sync + 'static> ExportArc<T> {
     }
 }
 
-/// A value with several owners is exported read-only.
+/// The value has several owners, so it is exported READ_ONLY, unless its storage shares write
+/// access: see the table of [`DLPackExport`].
 impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for ExportArc<T> {
     #[inline(always)]
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {

@@ -128,8 +128,11 @@ impl<'a> TensorView<'a> {
 
     /// Orders pending work on the memory before the work of a consumer on its stream.
     ///
-    /// Every export calls it. Call it before a C function receives the borrowed
-    /// [`dl_tensor`](Self::dl_tensor) of device memory.
+    /// Every export of an owning tensor calls it; [`DLPackExport::tensor`] does not. Call it
+    /// before a C function receives the borrowed [`dl_tensor`](Self::dl_tensor) of device
+    /// memory.
+    ///
+    /// [`DLPackExport::tensor`]: crate::DLPackExport::tensor
     ///
     /// ```
     /// use dlpack_traits::{DataRef, Layout, StreamArg, TensorView};

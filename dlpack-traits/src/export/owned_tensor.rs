@@ -22,6 +22,9 @@ use crate::strides;
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 ///
+/// The vector has a single owner: export it by [`into_dlpack`](DLPackExport::into_dlpack).
+/// [`to_dlpack`](DLPackExport::to_dlpack) fails with [`Error::NotShareable`].
+///
 /// With the feature `pyo3`, a `#[pyfunction]` can return it: it becomes a NumPy array,
 /// zero-copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +52,7 @@ impl Shape {
 }
 
 impl<T: Element> OwnedTensor<T> {
-    /// Gives a vector a shape.
+    /// Creates a tensor of this shape from a vector.
     ///
     /// # Errors
     ///
@@ -70,7 +73,7 @@ impl<T: Element> OwnedTensor<T> {
         Ok(Self { values, shape })
     }
 
-    /// Gives a vector the shape with one dimension.
+    /// Creates a tensor with one dimension from a vector.
     pub fn from_vec(values: Vec<T>) -> Self {
         // A vector has at most `isize::MAX` bytes, and an element at least one byte.
         let len = i64::try_from(values.len()).unwrap_or(i64::MAX);
