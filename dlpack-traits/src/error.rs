@@ -246,7 +246,7 @@ pub enum Error {
         /// The device.
         device: Device,
     },
-    /// Packed elements can be copied only if they are contiguous.
+    /// Packed elements can be copied only if they are contiguous in the order of the copy.
     PackedStrides {
         /// The element type.
         dtype: DataType,

@@ -34,8 +34,8 @@ use crate::storage::{Access, BLOCK, BlockBuffer};
 ///
 /// [`split`](Self::split) makes parts that several threads read.
 ///
-/// Each method reads an element once, at some moment between the call (for an iterator its
-/// creation) and the moment at which it returns the element.
+/// Each method reads the element of each index once, at some moment between the call (for an
+/// iterator its creation) and the moment at which it returns the element.
 ///
 /// An element whose type has invalid bit patterns, such as `bool`, is checked: foreign
 /// memory may hold bytes other than 0 and 1. The methods for such types return an error:
@@ -361,7 +361,7 @@ impl<'a, T: Readable> Elements<'a, T> {
 }
 
 /// Methods for types without invalid bit patterns. The bound is on each method, not on the
-/// block: the error of a missing bound then names `AnyBits` and says what to do.
+/// `impl`, so that the error of a missing bound names `AnyBits` and its notes.
 impl<T> Elements<'_, T> {
     /// Calls a function with blocks of elements, in row-major order of their indices.
     ///
@@ -402,8 +402,8 @@ impl<T> Elements<'_, T> {
     /// whose result does not depend on the order, such as a sum or a maximum.
     ///
     /// A transposed tensor takes as long as a contiguous one, where `for_each_block` takes 5 to 9
-    /// times as long. Each element is visited as often as it has indices: an element of a
-    /// broadcast tensor more than once.
+    /// times as long. An element that several indices name, as in a broadcast tensor, is visited
+    /// once for each of them.
     /// Otherwise this is [`for_each_block`](Self::for_each_block).
     #[inline]
     pub fn for_each_block_unordered(&self, f: impl FnMut(&[T]))

@@ -297,10 +297,10 @@ impl<T> ElementsMut<'_, T> {
 
     /// Replaces each element by a function of it, in the order of the memory.
     ///
-    /// A contiguous tensor, also a transposed or reversed one, is changed by up to 256 bytes at a
-    /// time, in the time of a loop over a slice. Another layout is changed by larger blocks. If the
-    /// function panics, the elements of these bytes or of this block, and those after them,
-    /// are unchanged.
+    /// A dense tensor (without gaps, in any order of its axes, also transposed or reversed) is
+    /// changed by up to 256 bytes at a time, in the time of a loop over a slice. Another layout
+    /// is changed by larger blocks. If the function panics, the elements of these bytes or of
+    /// this block, and those after them, are unchanged.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};

@@ -2,9 +2,7 @@
 //!
 //! This is the fast path of an import: it reads each number of a struct once, into
 //! registers, and makes the checks without which a slice could be wrong. Every other tensor
-//! is left to `ImportedTensor`, which reports the error. Import and drop of a 16 x 16
-//! matrix cost as much as the same checks written by hand; an `ImportedTensor` costs 20
-//! times that.
+//! is left to `ImportedTensor`, which reports the error.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -25,8 +23,11 @@ use crate::strides::MAX_NDIM;
 /// drop calls the deleter.
 ///
 /// Use it instead of an [`ImportedTensor`] to borrow the elements as a slice when shape and flags
-/// are not needed: every check is made, each number is read once, nothing is copied, and
-/// nothing is allocated. It costs a tenth of an `ImportedTensor` with its metadata.
+/// are not needed: every check is made, each number is read once, and nothing is copied. For a
+/// contiguous tensor that is not empty, of an element type such as `f32`, it allocates nothing
+/// and takes about a quarter of the time of an `ImportedTensor`. It allocates as an
+/// `ImportedTensor` does if the strides are NULL, if the tensor is empty, and for element types
+/// that are arrays or have invalid bit patterns, as `bool` has.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, ImportedSlice, Storage};

@@ -33,7 +33,8 @@ use crate::version::Version;
 /// exported again with the type, device and address with which it was imported.
 ///
 /// Access to the memory does not change: other owners may write it, and a consumer may too,
-/// unless the producer set READ_ONLY, in which case the new export sets READ_ONLY.
+/// unless the import is read-only ([`ImportedTensor::is_read_only`]), as one from a legacy struct
+/// is. The new export then sets READ_ONLY.
 /// IS_COPIED is not exported again, because the memory now has several owners. Flags that
 /// the standard does not define are not exported again, because only their producer defines
 /// what they mean. Cloning makes another owner of the same memory; the last owner calls the

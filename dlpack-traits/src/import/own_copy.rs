@@ -16,7 +16,7 @@ impl ImportedTensor {
     /// owner, so [`exclusive`](Self::exclusive) of the copy gives `&mut [T]` without
     /// `unsafe`.
     ///
-    /// The copy is contiguous and aligned to 64 bytes. It is in column-major order if the
+    /// The copy is dense (without gaps) and aligned to 64 bytes. It is in column-major order if the
     /// strides of the tensor ascend, as those of a column-major array and of slices of one
     /// do, and otherwise in row-major order. It does not borrow this tensor.
     ///
@@ -41,7 +41,7 @@ impl ImportedTensor {
     ///
     /// [`Error::NotOnHost`]; [`Error::UnsupportedDType`] for elements of a type that this
     /// version of DLPack does not define, and [`Error::PackedStrides`] for packed elements
-    /// that share bytes and are not contiguous; [`Error::OutOfMemory`].
+    /// that share bytes and are not contiguous in that order; [`Error::OutOfMemory`].
     pub fn to_own_copy(&self) -> Result<Self, Error> {
         self.on_host()?;
         let copied = match memory_order(self.shape(), self.strides()) {
