@@ -16,7 +16,7 @@ use crate::flags::Flags;
 use crate::stream::StreamArg;
 
 /// Writes the tensor of a value as a `DLTensor` that is valid as long as the borrow of
-/// the value. This allocates nothing.
+/// the value. This allocates nothing for up to 8 dimensions.
 ///
 /// Shape and strides point into the value, if it stores them as integers of the right
 /// size, and otherwise to a list that is never freed.

@@ -10,7 +10,7 @@
 //! | `managed_tensor_allocator` | allocates a zeroed tensor on a device of the class's [`Backends`](crate::backend::Backends) |
 //! | `managed_tensor_from_py_object_no_sync` | exports an owning tensor of an object, which stays usable |
 //! | `managed_tensor_to_py_object_no_sync` | creates an object from an owning tensor, if the class is [`Importable`] |
-//! | `dltensor_from_py_object_no_sync` | exports a borrowed tensor of an object, without an allocation |
+//! | `dltensor_from_py_object_no_sync` | exports a borrowed tensor of an object, without an allocation for up to 8 dimensions |
 //! | `current_work_stream` | returns the stream of a device; NULL on the CPU |
 //!
 //! The functions reject the same tensors as `__dlpack__`, and catch panics. On failure

@@ -36,9 +36,10 @@ use crate::version::Version;
 /// - `managed_tensor_allocator` does not use the host: any thread may call it. `SetError`
 ///   may be NULL.
 /// - The `DLTensor` that `dltensor_from_py_object_no_sync` fills is valid for as long as
-///   the object lives. Its arrays must not be written. If a tensor has more than 8
-///   dimensions and some of its arrays are computed, they are computed in memory that is
-///   allocated and freed in the call.
+///   the object lives. Its arrays must not be written. A shape or strides that the object
+///   stores as integers of 64 bits stay there. Computed lists are interned in a table that is
+///   never freed; if the table is full, the call fails with `BufferError`. For more than 8
+///   dimensions the call also allocates memory, which it frees before it returns.
 /// - `current_work_stream` fails for devices that `B` does not support.
 ///
 /// [`ObjectHost`] has an example.
