@@ -82,7 +82,8 @@
 //! Consumers may write to the tensor of an object over a
 //! [`SharedBuffer`](crate::SharedBuffer), over a writable [`ImportedStorage`](crate::ImportedStorage),
 //! and over a [`DeviceBuffer`](crate::backend::DeviceBuffer). Every other tensor is exported READ_ONLY. The
-//! legacy capsule has no such flag, so a consumer that requests one gets a copy.
+//! legacy capsule has no such flag, so a consumer that requests one receives a copy of a READ_ONLY
+//! tensor.
 //!
 //! # The exchange table
 //!

@@ -168,7 +168,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     /// Lets consumers of the exchange table borrow a `DLTensor` of read-only memory
     /// (`Arc<[T]>`, `Vec<T>`), which costs less than a managed tensor.
     ///
-    /// Without this option such a request is a `BufferError`: a managed tensor has the
+    /// Without this option such a request raises `BufferError`: a managed tensor has the
     /// flag READ_ONLY, a `DLTensor` has no flags. Memory that consumers may write
     /// ([`SharedBuffer`](crate::SharedBuffer)) can be borrowed without it.
     ///
@@ -234,8 +234,8 @@ impl<T: ExportClass, B: Backends> ClassBuilder<T, Importable, B> {
     /// buffer, and the copy is made by the class method `from_dlpack` from an array over the
     /// received memory: zero-copy if the class imports without a copy, as one with an
     /// [`ImportedStorage`](crate::ImportedStorage) does. Only the tensor is passed on: other
-    /// fields are those that `from_dlpack` gives them. An object of a Python subclass is a
-    /// `TypeError`, and so is memory that is not on the host.
+    /// fields are those that `from_dlpack` gives them. An object of a Python subclass raises
+    /// `TypeError`, and so does memory that is not on the host.
     ///
     /// A class that defines `__reduce__` or `__reduce_ex__` keeps it.
     pub fn picklable(mut self) -> Self {

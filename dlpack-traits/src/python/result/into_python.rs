@@ -73,8 +73,10 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     ///
     /// # Errors
     ///
-    /// What the library raises, for example for a dtype that it does not have. The result is an
-    /// array of another library only in the two cases above. On an error the tensor is released.
+    /// What the library raises, for example for a dtype that it does not have. On an error the
+    /// tensor is released. The result is a NumPy array without an error in two cases only: if no
+    /// library was found for the argument, and if a class that is not the array type of a library
+    /// does not accept the tensor.
     fn into_object_like<'py, L: LibraryOf + ?Sized>(
         self,
         py: Python<'py>,

@@ -18,9 +18,10 @@ use crate::python::table::lookup::foreign_table_of;
 
 /// Converts a tensor to a Python object of a given type, zero-copy.
 ///
-/// It uses the exchange table of the type if there is one (`to(torch.Tensor, ..)`).
-/// Otherwise it calls the `from_dlpack` of the type, of its module, or of the enclosing
-/// packages: for `numpy.ndarray` this is `numpy.from_dlpack`.
+/// It uses the exchange table of the type if there is one, as `torch.Tensor` has. An array of
+/// `numpy.ndarray` is made by NumPy's C API, or by `numpy.from_dlpack` if that API cannot make
+/// it. For every other type it calls the `from_dlpack` of the type, of its module, or of the
+/// enclosing packages.
 ///
 /// ```no_run
 /// # #[cfg(feature = "derive")] {
