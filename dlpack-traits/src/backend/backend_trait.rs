@@ -23,10 +23,11 @@ use crate::stream::StreamArg;
 
 /// The runtime of one family of devices, as a type without values.
 ///
-/// A backend for a new device implements five functions: two of this trait, and three of
-/// its [`Stream`]; and sets a constant, [`STREAMS_LAST`](Self::STREAMS_LAST), if its
-/// streams are reference counted. Everything else has a default. A constant such as
-/// `Some(AllocatorOf::THIS)` declares that the backend implements an optional trait.
+/// A backend for a new device implements five functions, two of this trait and three of its
+/// [`Stream`], and names its [`DEVICE_TYPES`](Self::DEVICE_TYPES), its stream type and its event
+/// type. It sets the constant [`STREAMS_LAST`](Self::STREAMS_LAST) if its streams are reference
+/// counted. Everything else has a default. A constant such as `Some(AllocatorOf::THIS)` declares
+/// that the backend implements an optional trait.
 ///
 /// | to | implement |
 /// |---|---|
@@ -62,7 +63,7 @@ use crate::stream::StreamArg;
     message = "`{Self}` is not the backend of a device",
     label = "not a `Backend`",
     note = "implement `dlpack_traits::backend::Backend` for it, or name `Cpu`",
-    note = "several backends are a tuple where a set is asked for"
+    note = "to pass several backends, use a tuple: `(Cpu, Cuda)`"
 )]
 pub unsafe trait Backend: Sized + 'static {
     /// The kinds of memory that it serves, for example
