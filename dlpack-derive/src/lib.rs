@@ -52,7 +52,8 @@ use proc_macro::TokenStream;
 ///
 /// An attribute on a field sets the role of the field. A field without an attribute has a
 /// role if it is named `data`, `shape`, `strides`, `byte_offset`, `dtype` or `device`. If
-/// one field has a role by attribute and another field has it by name, the attribute wins.
+/// one field has a role by attribute and another field has its name, the named field has no
+/// role; if it holds integers or `bool`s, mark it `#[dlpack(skip)]`.
 ///
 /// | on a field | what the field holds | type |
 /// |---|---|---|
