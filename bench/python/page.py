@@ -47,11 +47,11 @@ slightly from the tables; the figures of one section are of one run of its comma
 The picture shows the rows that have a bar. Machine code has no reference, and is shown
 relative to its bar.
 
-Words in the names of rows: *by value* is `into_dlpack`, *shared* is `to_dlpack`. The *general
-Tensor* is the class of [examples/python](../examples/python), for any dtype, rank and layout; a
-*fixed class*, such as *Taken*, has one dtype and rank. *N live* exports exist at the same time. A
-tensor *held by C++ too* is also owned by C++ code, so PyTorch does not reuse its Python object.
-16 M elements are 2^24."""
+Words in the names of rows: the *floor* is hand-written code that does only what every exchange
+must do. *By value* is `into_dlpack`, *shared* is `to_dlpack`. The *general Tensor* is the class of
+[examples/python](../examples/python), for any dtype, rank and layout; a *fixed class*, such as
+*Taken*, has one dtype and rank. *N live* exports exist at the same time. A tensor *held by C++ too*
+is also owned by C++ code, so PyTorch does not reuse its Python object. 16 M elements are 2^24."""
 READING = """\
 The rows of a slice are the kernel on a slice of the same memory, which this crate gives by
 `unsafe`. rust-numpy gives such a slice too (`as_slice`), and trusts all other code that has the
@@ -95,19 +95,19 @@ FRONT = [
         ["floor", "tvm-ffi"],
     ),
     (
-        "Python: `numpy.from_dlpack(x)`; `x` is of a general class, for any dtype and rank, or of the other library",
+        "Python: `numpy.from_dlpack(x)`; this crate: `x` is an object of a class for any dtype and rank; others: `x` is an object of that library",
         "numpy.from_dlpack(obj), general Tensor",
         "dlpack-traits, general Tensor",
         ["NumPy"],
     ),
     (
-        "Python: `torch.from_dlpack(x)`; `x` is of a class over `Arc<[f32]>`, or of the other library",
+        "Python: `torch.from_dlpack(x)`; this crate: `x` is an object of a class over `Arc<[f32]>`; others: `x` is an object of that library",
         "torch.from_dlpack(obj)",
         "dlpack-traits, Arc<[f32]>",
         ["NumPy", "PyTorch", "tvm-ffi", "nanobind"],
     ),
     (
-        "Python: import a NumPy array as an object of the general class",
+        "Python: import a NumPy array as an object of the class for any dtype and rank",
         "Tensor.from_dlpack(numpy array), general Tensor",
         "dlpack-traits, general Tensor",
         ["numpy.from_dlpack(array)"],
@@ -298,11 +298,18 @@ def misses(groups):
 
 def listed(rows, reasons):
     lines = [
-        f"- **{cell(row['row'])}**: {figure(judged(row), row['bar'])}, bar {figure(row['bar'])}."
-        f" {reasons.get(row['row'], 'No reason is known yet.')}"
+        f"- **{cell(row['row'])}**: {figure(judged(row), row['bar'])}{unit(row)}, bar"
+        f" {figure(row['bar'])}. {reasons.get(row['row'], 'No reason is known yet.')}"
         for row in rows
     ]
     return "\n".join(lines) or "None in this run."
+
+
+def unit(row):
+    """The unit of the quantity that the bar applies to; a ratio has none."""
+    if row["ratio"] is not None:
+        return ""
+    return " " + {"bytes": "bytes of machine code"}.get(row["unit"], row["unit"])
 
 
 def first_writes(about):
