@@ -45,19 +45,21 @@ caller's library; those of the twins return NumPy arrays.
 
 ## Times
 
-Python calls with arrays of NumPy, in microseconds: the lower quartile of {rounds} rounds, in
-which the modules take turns. The number in brackets is the time divided by that of rust-numpy.
+The rows are calls of each function from Python, with NumPy arrays of the shape in the row, in
+microseconds: the lower quartile of {rounds} rounds, in which the modules take turns. The number in brackets is the time divided by that of rust-numpy.
 {about}
 
 {times}
 
-All three read and make the struct of NumPy's arrays. dlpack-traits also makes the tensor of a
-result exportable, which takes the difference of a small matrix. `clamp` reads and writes
-registers of 16 bytes with inline assembly, because other threads may access the array.
+All three modules read NumPy's arrays, and make those of results, through the C struct of NumPy's
+array object. dlpack-traits also exports a result as a managed tensor, which the NumPy array owns:
+that is the difference to rust-numpy in the rows of 1 x 4 matrices. `clamp` of dlpack-traits reads
+and writes registers of 16 bytes with inline assembly, because other threads may access the array.
 
 ## What each accepts
 
-The type of the result, `changed` for an array that is changed in place, or the exception.
+The type of the result, `changed` for an array that is changed in place, or the exception. Rows
+without the name of a function are calls of `row_norms`, and of `normalized` for a tensor of PyTorch.
 No module converts an array silently.
 
 {accepted}
