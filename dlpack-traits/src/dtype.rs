@@ -202,7 +202,7 @@ impl DataType {
             _ => 0,
         };
         let bytes = bits >> 3;
-        if bits & 7 == 0 && widths >> bytes & 1 != 0 && lanes != 0 {
+        if bits % 8 == 0 && widths >> bytes & 1 != 0 && lanes != 0 {
             // 31 * 65,535 fits in 32 bits.
             Some((bytes as u32).wrapping_mul(lanes as u32) as usize)
         } else {

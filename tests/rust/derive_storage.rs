@@ -222,3 +222,82 @@ fn generic_and_nested_enums_are_storages() {
     assert_eq!(Arc::strong_count(&buffer.r#move), 3 - 1);
     drop(shared);
 }
+
+/// The other owner of a shared export is not a second value of the enum.
+#[test]
+fn shared_export_of_an_enum_runs_its_drop_once() {
+    use core::sync::atomic::{AtomicUsize, Ordering};
+
+    #[derive(Storage)]
+    #[dlpack(crate = ::tensors)]
+    enum Pooled {
+        Frozen(Arc<[f32]>, #[dlpack(skip)] Arc<AtomicUsize>),
+        #[expect(dead_code, reason = "the enum has several variants")]
+        Shared(SharedBuffer<f32>),
+    }
+
+    impl Drop for Pooled {
+        fn drop(&mut self) {
+            if let Self::Frozen(_, drops) = self {
+                drops.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    let (memory, drops) = (Arc::from([1.0, 2.0]), Arc::new(AtomicUsize::new(0)));
+    let pooled = tensor(Pooled::Frozen(Arc::clone(&memory), Arc::clone(&drops)), 2);
+    let shared: ImportedStorage = pooled.to_dlpack().expect("a tensor").into();
+    assert_eq!(Arc::strong_count(&memory), 3);
+    drop(pooled);
+    assert_eq!((drops.load(Ordering::Relaxed), Arc::strong_count(&memory)), (1, 2));
+    assert_eq!(elements::<f32>(shared), [1.0, 2.0]);
+    assert_eq!((drops.load(Ordering::Relaxed), Arc::strong_count(&memory)), (1, 1));
+}
+
+/// Variants whose owners have a known type, others, and more variants than one type names.
+#[test]
+fn each_variant_is_shared_in_the_same_memory() {
+    macro_rules! many {
+        ($($name:ident),+) => {
+            #[derive(Storage)]
+            #[dlpack(crate = ::tensors)]
+            enum Many {
+                $($name(Arc<[u8]>),)+
+            }
+
+            $({
+                let memory: Arc<[u8]> = Arc::from([7, 8]);
+                let shared = tensor(Many::$name(Arc::clone(&memory)), 2).to_dlpack();
+                assert_eq!(shared.expect("a tensor").data_ptr(), memory.as_ptr());
+            })+
+        };
+    }
+
+    #[derive(Storage)]
+    #[dlpack(crate = ::tensors)]
+    enum Mixed<T: tensors::AnyBits> {
+        Frozen(Arc<[T]>),
+        Alone(Vec<T>),
+        Shared(SharedBuffer<T>),
+        Boxed(Box<Arc<[T]>>),
+        #[dlpack(skip)]
+        Nothing,
+    }
+
+    many!(A, B, C, D, E, F, G, H, I, J, K);
+    {
+        many!(A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P);
+    }
+    let memory: Arc<[i16]> = Arc::from([1, 2]);
+    for mixed in [Mixed::Frozen(Arc::clone(&memory)), Mixed::Boxed(Box::new(Arc::clone(&memory)))] {
+        let shared = tensor(mixed, 2).to_dlpack().expect("a tensor");
+        assert_eq!(shared.data_ptr(), memory.as_ptr().cast());
+    }
+    let buffer = SharedBuffer::from_slice(&[1_i16, 2]).expect("memory");
+    let shared = tensor(Mixed::Shared(buffer.clone()), 2).to_dlpack().expect("a tensor");
+    assert_eq!(shared.data_ptr(), buffer.data().as_ptr());
+    assert!(!shared.is_read_only());
+    let refused = |mixed: Mixed<i16>| tensor(mixed, 0).to_dlpack().map(|_| ());
+    assert_eq!(refused(Mixed::Alone(vec![])), Err(Error::NotShareable));
+    assert_eq!(refused(Mixed::Nothing), Err(Error::NoStorage { variant: "Nothing" }));
+}

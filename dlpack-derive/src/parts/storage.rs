@@ -192,7 +192,7 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
     };
     let data = arms(Method::Data);
     let lend = arms(Method::Lend);
-    let share = arms(Method::Share);
+    let share = share(variants, &item);
     let import = import_storage(variants, input);
     quote_spanned! {here=>
         enum __Here {}
@@ -210,9 +210,56 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
             }
             #[inline(always)]
             fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
-                match self { #share }
+                #share
             }
         }
+    }
+}
+
+/// Storages whose owners get one type. More of them are shared as type-erased owners, because
+/// the type is a list, whose functions compare one variant after the other.
+const MANY: usize = 12;
+
+/// The body of `share`. Of several storages, the other owner has a type that names all of
+/// them, so that its functions are called directly; see `OneOf` of the runtime.
+fn share(variants: &[Variant<'_>], item: &TokenStream) -> TokenStream {
+    let here = Span::mixed_site();
+    let data = |variant: &Variant<'_>| matches!(variant.holds, Holds::Data { .. });
+    let last = variants.iter().filter(|variant| data(variant)).count().saturating_sub(1);
+    let erased = |(index, variant)| arm(variant, index, Method::Share, item);
+    if !(1..MANY).contains(&last) {
+        let arms = variants.iter().enumerate().map(erased);
+        return quote_spanned!(here=> match self { #(#arms)* });
+    }
+    let mut number = 0_usize;
+    let arms = variants.iter().enumerate().map(|(index, variant)| {
+        let ident = variant.ident;
+        let Holds::Data { member, .. } = &variant.holds else {
+            let nothing = nothing(variant, Method::Share);
+            return quote_spanned!(here=> Self::#ident { .. } => return #nothing,);
+        };
+        let mut owner = quote_spanned!(here=> __dlpack::first(__owner));
+        if number == last {
+            owner = quote_spanned!(here=> __dlpack::last(__owner));
+        }
+        for _ in 0..number {
+            owner = quote_spanned!(here=> __dlpack::rest(#owner));
+        }
+        number += 1;
+        let index = Literal::usize_unsuffixed(index);
+        quote_spanned! {here=>
+            Self::#ident { #member: __data, .. } => match __dlpack::sharer(__data).__dlpack_share() {
+                __dlpack::Option::Some(__owner) => #owner,
+                __dlpack::Option::None => {
+                    return __dlpack::share::<__Here, #index, Self>(__data);
+                }
+            },
+        }
+    });
+    let arms: Vec<_> = arms.collect();
+    quote_spanned! {here=>
+        use __dlpack::sharing::*;
+        __dlpack::share_one_of(match self { #(#arms)* })
     }
 }
 
@@ -309,14 +356,7 @@ fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) 
     let (member, reading) = match &variant.holds {
         Holds::Data { member, reading, .. } => (member, reading),
         Holds::Nothing => {
-            let name = variant.ident.map(|ident| ident.unraw().to_string());
-            let error = quote_spanned!(here=> __dlpack::Error::NoStorage { variant: #name });
-            let fixed = quote_spanned!(here=> const { &#error });
-            let nothing = match method {
-                Method::Data => quote_spanned!(here=> __dlpack::DataRef::refused(#fixed)),
-                Method::Lend => quote_spanned!(here=> __dlpack::DataMut::refused(#fixed)),
-                Method::Share => quote_spanned!(here=> __dlpack::share_nothing(#fixed)),
-            };
+            let nothing = nothing(variant, method);
             return quote_spanned!(here=> #path { .. } => #nothing,);
         }
     };
@@ -346,6 +386,19 @@ fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) 
         #path { #member: __data, .. } => {
             __dlpack::#function::<__Here, #index, Self>(__data, #reading)
         }
+    }
+}
+
+/// The result of a method for a variant without a storage.
+fn nothing(variant: &Variant<'_>, method: Method) -> TokenStream {
+    let here = Span::mixed_site();
+    let name = variant.ident.map(|ident| ident.unraw().to_string());
+    let error = quote_spanned!(here=> __dlpack::Error::NoStorage { variant: #name });
+    let fixed = quote_spanned!(here=> const { &#error });
+    match method {
+        Method::Data => quote_spanned!(here=> __dlpack::DataRef::refused(#fixed)),
+        Method::Lend => quote_spanned!(here=> __dlpack::DataMut::refused(#fixed)),
+        Method::Share => quote_spanned!(here=> __dlpack::share_nothing(#fixed)),
     }
 }
 

@@ -129,12 +129,29 @@ const _: () = {
         }
         #[inline(always)]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
-            match self {
-                Self::Own { 0: __data, .. } => __dlpack::share::<__Here, 0, Self>(__data),
-                Self::Foreign { 0: __data, .. } => {
-                    __dlpack::share::<__Here, 1, Self>(__data)
-                }
-            }
+            use __dlpack::sharing::*;
+            __dlpack::share_one_of(
+                match self {
+                    Self::Own { 0: __data, .. } => {
+                        match __dlpack::sharer(__data).__dlpack_share() {
+                            __dlpack::Option::Some(__owner) => __dlpack::first(__owner),
+                            __dlpack::Option::None => {
+                                return __dlpack::share::<__Here, 0, Self>(__data);
+                            }
+                        }
+                    }
+                    Self::Foreign { 0: __data, .. } => {
+                        match __dlpack::sharer(__data).__dlpack_share() {
+                            __dlpack::Option::Some(__owner) => {
+                                __dlpack::rest(__dlpack::last(__owner))
+                            }
+                            __dlpack::Option::None => {
+                                return __dlpack::share::<__Here, 1, Self>(__data);
+                            }
+                        }
+                    }
+                },
+            )
         }
     }
 };

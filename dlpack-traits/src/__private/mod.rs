@@ -8,6 +8,7 @@ mod fields;
 pub mod import;
 mod inner;
 mod numbers;
+mod one_of;
 pub mod parts;
 mod raw;
 mod slice;

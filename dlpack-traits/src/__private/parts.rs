@@ -9,6 +9,7 @@ pub use core::result::Result;
 
 pub use super::element::{ElementField, Fields, Split, assert_any_bits, assert_element};
 pub use super::import::{any_holds, axes_of_one, one_keeps_strides, storage, which_holds};
+pub use super::one_of::{first, last, rest, share_one_of, sharer, sharing};
 pub use crate::dtype::DataType;
 pub use crate::error::Error;
 pub use crate::import::{ImportStorage, ImportedTensor, MismatchKind};

@@ -232,11 +232,8 @@ impl<'a> Shaped<'a> {
         // of elements in the sense of DLPack.
         // Without a call if there are no axes: a call would take the address of `memory`, and
         // so force all of it out of registers.
-        let stored = if axes.is_empty() {
-            memory.dtype.byte_size()?
-        } else {
-            memory.element_size()?
-        } as u64;
+        let stored =
+            if axes.is_empty() { memory.dtype.byte_size()? } else { memory.element_size()? } as u64;
         let size = if axes.is_empty() { element as u64 } else { stored };
         let align = alignment(dtype, memory.device)? as u64;
         let byte_offset = match self.offset {
