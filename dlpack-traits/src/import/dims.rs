@@ -95,7 +95,9 @@ impl ImportedDims {
         } else {
             // Strides of a contiguous row-major tensor, computed from the
             // copied shape, so the strides must be initialized before.
-            to_strides.iter_mut().for_each(|to| _ = to.write(0));
+            for to in to_strides {
+                to.write(0);
+            }
             self.ndim = shape.len();
             let mut row_major = [0; MAX_NDIM];
             strides::row_major_strides(self.shape(), &mut row_major);

@@ -157,8 +157,9 @@ impl Metadata {
         let first = self.first.wrapping_add(self.byte_offset as usize);
         (self.first, self.byte_offset) = (first, 0);
         #[expect(clippy::cast_possible_truncation, reason = "both are at most `isize::MAX`")]
-        let (below, above) = (below as isize, above as isize);
-        (self.numel, self.bytes) = (numel, (below.wrapping_neg(), above));
+        let (below, above) = (below as usize, above as usize);
+        let bytes = (0_isize.wrapping_sub_unsigned(below), 0_isize.wrapping_add_unsigned(above));
+        (self.numel, self.bytes) = (numel, bytes);
         Some(())
     }
 
