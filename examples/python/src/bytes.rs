@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use dlpack_traits::{DataRef, Error, SharedBuffer, SharedOwner, Storage};
+use dlpack_traits::{Error, SharedBuffer, Storage};
 
 /// Bytes with several owners.
-#[derive(Clone)]
+#[derive(Clone, Storage)]
 pub(crate) enum Bytes {
     /// Every owner may write. Aligned to 64 bytes.
     Shared(SharedBuffer<u8>),
@@ -32,22 +32,6 @@ impl Bytes {
         match self {
             Self::Shared(bytes) => bytes.load(index),
             Self::Frozen(bytes) => bytes[index],
-        }
-    }
-}
-
-impl Storage for Bytes {
-    fn data(&self) -> DataRef<'_> {
-        match self {
-            Self::Shared(bytes) => bytes.data(),
-            Self::Frozen(bytes) => bytes.data(),
-        }
-    }
-
-    fn share(&self) -> Option<SharedOwner> {
-        match self {
-            Self::Shared(bytes) => bytes.share(),
-            Self::Frozen(bytes) => bytes.share(),
         }
     }
 }
