@@ -13,18 +13,12 @@ use crate::model::{Access, Body, Model, RoleField, Variant};
 
 pub(super) fn transparent(model: &Model<'_>, field: RoleField<'_>) -> (TokenStream, Methods) {
     let member = field.member;
-    let here = Span::mixed_site();
     let inner = borrowed(field);
-    let inner_mut = quote_spanned!(here=> &mut self.#member);
-    let mut methods = methods(model, |call| match call {
+    let inner_mut = quote_spanned!(Span::mixed_site()=> &mut self.#member);
+    let methods = methods(model, |call| match call {
         Call::DescribeMut => forward(0, call, &inner_mut),
         _ => forward(0, call, &inner),
     });
-    if model.access == Access::AsStorage {
-        methods.to_dlpack_on = Some(quote_spanned! {here=>
-            __dlpack::inner_to_dlpack_on::<__Roles, 0, Self>(#inner, __consumer)
-        });
-    }
     (is_exportable(model, 0, field.ty), methods)
 }
 
@@ -64,6 +58,7 @@ enum Call {
     Storage,
     SyncFor,
     Share,
+    ToDlpackOn,
 }
 
 fn methods(model: &Model<'_>, body: impl Fn(Call) -> TokenStream) -> Methods {
@@ -78,7 +73,9 @@ fn methods(model: &Model<'_>, body: impl Fn(Call) -> TokenStream) -> Methods {
         storage: Some(body(Call::Storage)),
         sync_for: Some(body(Call::SyncFor)),
         share: Some(body(Call::Share)),
-        to_dlpack_on: None,
+        // Each variant exports itself, so that the optimizer knows the type of its owner. The
+        // default would merge the owners of all variants first.
+        to_dlpack_on: (model.access == Access::AsStorage).then(|| body(Call::ToDlpackOn)),
     }
 }
 
@@ -101,6 +98,9 @@ fn forward(number: usize, call: Call, inner: &TokenStream) -> TokenStream {
         Call::Share => {
             quote_spanned!(here=> __dlpack::inner_share::<__Roles, #number, Self>(#inner))
         }
+        Call::ToDlpackOn => quote_spanned! {here=>
+            __dlpack::inner_to_dlpack_on::<__Roles, #number, Self>(#inner, __consumer)
+        },
     }
 }
 
@@ -108,7 +108,7 @@ fn skipped(call: Call, variant: &Ident) -> TokenStream {
     let name = Literal::string(&variant.unraw().to_string());
     let here = Span::mixed_site();
     match call {
-        Call::Describe | Call::DescribeMut | Call::SyncFor => {
+        Call::Describe | Call::DescribeMut | Call::SyncFor | Call::ToDlpackOn => {
             quote_spanned!(here=> __dlpack::skipped(#name))
         }
         Call::Storage | Call::Share => quote_spanned!(here=> __dlpack::Option::None),

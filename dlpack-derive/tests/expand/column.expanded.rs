@@ -94,6 +94,21 @@ const _: () = {
                 Self::Text { .. } => __dlpack::Option::None,
             }
         }
+        #[inline]
+        fn to_dlpack_on(
+            &self,
+            __consumer: __dlpack::StreamArg<'_>,
+        ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
+            match self {
+                Self::Float { 0: __inner } => {
+                    __dlpack::inner_to_dlpack_on::<__Roles, 0, Self>(__inner, __consumer)
+                }
+                Self::Other { tensor: __inner, .. } => {
+                    __dlpack::inner_to_dlpack_on::<__Roles, 1, Self>(__inner, __consumer)
+                }
+                Self::Text { .. } => __dlpack::skipped("Text"),
+            }
+        }
     }
     __dlpack::assert_owner::<Samples>();
 };
