@@ -349,7 +349,8 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     fn may_overlap(&self) -> bool {
         let (shape, strides) = self.lists.split();
-        matches!(self.strides, Strides::Elements) && strides::may_overlap(shape, strides)
+        let explicit = matches!(self.strides, Strides::Elements);
+        explicit && !self.apart && strides::may_overlap(shape, strides)
     }
 
     /// The type of the elements, if there is memory and it can have elements of this type.

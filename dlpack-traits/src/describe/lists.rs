@@ -89,8 +89,9 @@ impl<'a> Lists<'a> {
         Self { start: slot.start(), slot, ndim }
     }
 
-    /// Writes one stride per dimension. Returns the elements that they reach, and whether
-    /// the description is refused, which it is if it was `refused` before.
+    /// Writes one stride per dimension. Returns the elements that they reach, whether these
+    /// are known not to overlap ([`ElementRange::strided`]), and whether the description is
+    /// refused, which it is if it was `refused` before.
     ///
     /// `contiguous` is the reach of a contiguous tensor of this shape.
     #[inline(always)]
@@ -99,17 +100,19 @@ impl<'a> Lists<'a> {
         strides: &[I],
         contiguous: ElementRange,
         refused: bool,
-    ) -> (ElementRange, bool) {
+    ) -> (ElementRange, bool, bool) {
         if strides.len() != self.ndim {
             refuse_rank(self.slot.reborrow(), refused, self.ndim, strides.len());
-            return (ElementRange::BEYOND, true);
+            return (ElementRange::BEYOND, false, true);
         }
         let (shape, places) = self.split_mut();
         let axes = shape.iter().zip(strides.iter().zip(places.iter_mut())).rev();
         let axes = axes.map(|(&dim, (stride, place))| (dim, stride.to_i64(), place));
         match contiguous.strided(axes, |place, stride| *place = stride) {
-            Some(reach) => (reach, refused),
-            None => (ElementRange::BEYOND, write_all(self.slot.reborrow(), refused, strides)),
+            Some((reach, apart)) => (reach, apart, refused),
+            None => {
+                (ElementRange::BEYOND, false, write_all(self.slot.reborrow(), refused, strides))
+            }
         }
     }
 

@@ -40,8 +40,11 @@ impl ElementRange {
         Self { low: 0, high: numel.wrapping_sub(1) }
     }
 
-    /// Passes each stride to `write`, and returns the reach of all of them, if `self` is
-    /// the reach of a contiguous tensor of the same shape.
+    /// Passes each stride to `write`, from the fastest axis to the slowest, and returns the
+    /// reach of all of them, if `self` is the reach of a contiguous tensor of the same shape.
+    /// The second result is whether each stride is larger than the total span of the axes
+    /// before it: then no two indices name the same element. False does not mean that two
+    /// indices do.
     ///
     /// `None` at a stride that is `None`, and if an end does not fit in 64 bits.
     #[inline(always)]
@@ -49,14 +52,18 @@ impl ElementRange {
         self,
         axes: impl Iterator<Item = (i64, Option<i64>, T)>,
         mut write: impl FnMut(T, i64),
-    ) -> Option<Self> {
+    ) -> Option<(Self, bool)> {
         let mut it = Self { low: self.low, high: 0 };
+        let mut apart = true;
         for (dim, stride, place) in axes {
             let stride = stride?;
             write(place, stride);
+            #[expect(clippy::cast_sign_loss, reason = "`high` is not below `low`")]
+            let span = it.high.wrapping_sub(it.low) as u64;
+            apart &= dim < 2 || stride.unsigned_abs() > span;
             it.step(dim, stride)?;
         }
-        Some(it)
+        Some((it, apart))
     }
 
     /// Adds an axis. `None` if an end does not fit in 64 bits.
@@ -77,7 +84,7 @@ impl ElementRange {
         let axes = shape.iter().zip(strides);
         let steps = axes.map(|(&dim, &stride)| (dim, Some(stride), ()));
         let reach = numel.and_then(|it| Self::of_contiguous(it).strided(steps, |(), _| {}));
-        reach.unwrap_or(Self::BEYOND)
+        reach.map_or(Self::BEYOND, |(reach, _)| reach)
     }
 
     /// The same with the highest element moved by `more`, if it fits.
