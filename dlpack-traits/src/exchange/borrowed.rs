@@ -61,8 +61,10 @@ fn lasting_tensor<E>(
     let place = |stored: *const i64, list: &[i64]| {
         if stored.is_null() || list.is_empty() { lasting(list) } else { Some(stored.cast_mut()) }
     };
-    let shape = place(shape, description.shape()).ok_or(TableError::NoPlaceForDims)?;
-    let strides = place(strides, description.strides()).ok_or(TableError::NoPlaceForDims)?;
+    // Not `ok_or`, which would make and drop an error that is not used.
+    let full = || TableError::NoPlaceForDims;
+    let shape = place(shape, description.shape()).ok_or_else(full)?;
+    let strides = place(strides, description.strides()).ok_or_else(full)?;
     // SAFETY: 1. The description is borrowed, and with it the loan.
     unsafe { facts.sync_for(StreamArg::work_stream()) }?;
     Ok(DLTensor { shape, strides, ..*description.dl_tensor() })
