@@ -49,8 +49,28 @@ pub(crate) struct Build {
     pub(crate) target: PathBuf,
     /// Where the modules go.
     pub(crate) modules: PathBuf,
-    /// Whether to save time in place of making fast code.
-    pub(crate) quick: bool,
+    pub(crate) profile: Profile,
+}
+
+/// How the extension modules are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// As users compile them.
+    Release,
+    /// Without optimization, and with the crates that the Rust tests have compiled already.
+    Dev,
+    /// Release without optimization, in a workspace of its own.
+    QuickRelease,
+}
+
+impl Profile {
+    /// The folder of outputs in cargo's target folder.
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Dev => "debug",
+            Self::Release | Self::QuickRelease => "release",
+        }
+    }
 }
 
 impl Build {
@@ -60,7 +80,7 @@ impl Build {
             sources: checkout.root().to_path_buf(),
             target: checkout.target(),
             modules: checkout.modules(),
-            quick: false,
+            profile: Profile::Release,
         }
     }
 
@@ -71,11 +91,11 @@ impl Build {
             sources: checkout.root().join("examples").join(workspace),
             target: checkout.target().join(workspace),
             modules: checkout.modules(),
-            quick: true,
+            profile: Profile::QuickRelease,
         }
     }
 
-    /// Cargo with this command, in release.
+    /// Cargo with this command, in this profile.
     fn cargo(&self, checkout: &Checkout, interpreter: &Interpreter, command: &str) -> Command {
         let mut cargo = cargo(checkout);
         cargo
@@ -83,9 +103,12 @@ impl Build {
             // The same for every environment of this interpreter, so that
             // changing the environment rebuilds nothing.
             .env("PYO3_PYTHON", &interpreter.executable)
-            .args([command, "--release", "--target-dir"])
+            .args([command, "--target-dir"])
             .arg(&self.target);
-        if self.quick {
+        if self.profile != Profile::Dev {
+            cargo.arg("--release");
+        }
+        if self.profile == Profile::QuickRelease {
             cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "0");
             cargo.env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true");
@@ -109,10 +132,15 @@ impl Build {
                 )
             },
         )?;
-        Ok(self.target.join("release").join(format!("{name}{EXE_SUFFIX}")))
+        Ok(self.outputs().join(format!("{name}{EXE_SUFFIX}")))
     }
 
-    /// Builds `modules` in release and installs each.
+    /// The folder where cargo puts what it builds.
+    fn outputs(&self) -> PathBuf {
+        self.target.join(self.profile.folder())
+    }
+
+    /// Builds `modules` and installs each.
     pub(crate) fn run(
         &self,
         checkout: &Checkout,
@@ -151,7 +179,7 @@ impl Build {
         if let Some(sources) = module.sources {
             install_sources(&self.sources.join(sources).join(module.name), &place)?;
         }
-        let built = self.target.join("release").join(format!("{DLL_PREFIX}{library}{DLL_SUFFIX}"));
+        let built = self.outputs().join(format!("{DLL_PREFIX}{library}{DLL_SUFFIX}"));
         let suffix = if cfg!(windows) { "pyd" } else { "so" };
         let installed = place.join(format!("{name}.{suffix}"));
         let fresh = place.join(format!("{name}.{}", std::process::id()));

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::contribute::develop::{self, Build, EXAMPLE, Module, TESTING, check_import};
+use crate::contribute::develop::{self, Build, EXAMPLE, Module, Profile, TESTING, check_import};
 use crate::contribute::python_tests;
 use crate::contribute::test::Context;
 use crate::interpreter::Interpreter;
@@ -76,7 +76,7 @@ fn build_newest(
         sources: checkout.root().to_path_buf(),
         target: place.join("target"),
         modules: place.join("python"),
-        quick: true,
+        profile: Profile::QuickRelease,
     };
     build.run(checkout, &environment.interpreter, modules, stage)?;
     for module in modules {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::Outcome;
-use crate::contribute::develop::{Build, EXAMPLE, TESTING, check_import};
+use crate::contribute::develop::{Build, EXAMPLE, Profile, TESTING, check_import};
 use crate::contribute::python_tests::{self, pytest};
 use crate::contribute::test::Context;
 use crate::copy_sources::copy_sources;
@@ -61,7 +61,7 @@ pub(crate) fn oldest_pyo3(context: &Context, stage: &mut Stage) -> Ending {
         sources: place.join("src"),
         target: place.join("target"),
         modules: place.join("python"),
-        quick: false,
+        profile: Profile::Release,
     };
     copy_sources(checkout.root(), &build.sources, stage)?;
     let mut update = cargo(checkout);

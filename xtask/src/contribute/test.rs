@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::contribute::bench::instructions;
-use crate::contribute::develop::{Build, TESTED, check_import};
+use crate::contribute::develop::{Build, Profile, TESTED, check_import};
 use crate::contribute::{
     api, checks, demo, device_runtimes, examples, gpu_tests, matrix, mutants, no_python,
     oldest_rust, pictures, pyo3_range, python_tests, rules, rust_tests, vulkan_tests,
@@ -26,6 +26,8 @@ pub(crate) struct Context {
     environment: OnceCell<Option<Environment>>,
     /// Whether the modules could be built.
     modules: OnceCell<bool>,
+    /// How they are compiled.
+    profile: Profile,
     /// The duration in seconds of steps without an end of their own.
     pub(crate) seconds: u32,
     /// The environment of the newest libraries, where its step made one.
@@ -133,12 +135,17 @@ const FULL: &[(&str, Body)] = &[
 /// Runs all steps, or those whose names contain `step`; the exit code is a failure where
 /// any step failed.
 pub(crate) fn test(checkout: Checkout, full: bool, step: Option<&str>) -> Outcome<ExitCode> {
-    let (steps, packages) = if full { (FULL, Packages::MOST) } else { (QUICK, Packages::Base) };
+    // Without optimization the first build of the modules takes a third of the time.
+    let (steps, packages, profile) = if full {
+        (FULL, Packages::MOST, Profile::Release)
+    } else {
+        (QUICK, Packages::Base, Profile::Dev)
+    };
     let chosen = named(steps, step).map_err(|sentence| {
         let in_full = !full && named(FULL, step).is_ok();
         if in_full { format!("{sentence} With `--full` there is one.") } else { sentence }
     })?;
-    run(checkout, &chosen, packages)
+    run_with(checkout, &chosen, packages, profile, 0)
 }
 
 /// The steps whose names contain `part`: all of them without a part. A step makes the
@@ -168,11 +175,21 @@ pub(crate) fn run(
     run_for(checkout, steps, packages, 0)
 }
 
-/// The same, with a time for those that go on for as long as they are told.
+/// As [`run`], with a time for those that go on for as long as they are told.
 pub(crate) fn run_for(
     checkout: Checkout,
     steps: &[(&'static str, Body)],
     packages: Packages,
+    seconds: u32,
+) -> Outcome<ExitCode> {
+    run_with(checkout, steps, packages, Profile::Release, seconds)
+}
+
+fn run_with(
+    checkout: Checkout,
+    steps: &[(&'static str, Body)],
+    packages: Packages,
+    profile: Profile,
     seconds: u32,
 ) -> Outcome<ExitCode> {
     let context = Context {
@@ -180,6 +197,7 @@ pub(crate) fn run_for(
         packages,
         environment: OnceCell::new(),
         modules: OnceCell::new(),
+        profile,
         seconds,
         newest: OnceCell::new(),
     };
@@ -204,13 +222,18 @@ pub(crate) fn python_environment(context: &Context, stage: &mut Stage) -> Ending
 
 pub(crate) fn python_modules(context: &Context, stage: &mut Stage) -> Ending {
     let environment = context.environment(stage)?;
-    let ending = build_modules(&context.checkout, environment, stage);
+    let ending = build_modules(&context.checkout, context.profile, environment, stage);
     context.modules.get_or_init(|| ending.is_ok());
     Ok(ending?)
 }
 
-fn build_modules(checkout: &Checkout, environment: &Environment, stage: &mut Stage) -> Outcome {
-    let build = Build::of(checkout);
+fn build_modules(
+    checkout: &Checkout,
+    profile: Profile,
+    environment: &Environment,
+    stage: &mut Stage,
+) -> Outcome {
+    let build = Build { profile, ..Build::of(checkout) };
     build.run(checkout, &environment.interpreter, TESTED, stage)?;
     for module in TESTED {
         check_import(&mut environment.python(checkout), *module, &build.modules, stage)?;

@@ -38,6 +38,7 @@ fn dtypes() -> Vec<String> {
 /// The classes and functions of the Python tests.
 #[pymodule]
 fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("OPTIMIZED", !cfg!(debug_assertions))?;
     python::add_class::<classes::Frozen>(m)?;
     python::add_class::<classes::Writable>(m)?;
     python::add_class::<classes::Single>(m)?;

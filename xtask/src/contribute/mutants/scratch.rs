@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::contribute::develop::{Build, EXAMPLE, TESTING};
+use crate::contribute::develop::{Build, EXAMPLE, Profile, TESTING};
 use crate::contribute::gpu_tests;
 use crate::contribute::python_tests::pytest_of;
 use crate::contribute::rules::{Reference, read};
@@ -210,7 +210,7 @@ impl<'a> Python<'a> {
             sources: scratch.sources.clone(),
             target: scratch.target.clone(),
             modules: scratch.target.with_file_name("python"),
-            quick: true,
+            profile: Profile::QuickRelease,
         };
         Self { checkout, scratch, environment, build }
     }
