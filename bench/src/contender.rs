@@ -26,6 +26,9 @@ pub trait Contender {
     const NAME: &'static str;
     /// Whether it can take a C struct at all.
     const IMPORTS: bool = true;
+    /// Whether the allocator of this program, which counts, makes all of its allocations. Those
+    /// of a C++ library are not counted.
+    const COUNTED: bool = true;
 
     /// Gives the samples away, as C takes them.
     fn export(samples: Samples) -> *mut DLManagedTensorVersioned;

@@ -75,9 +75,13 @@ fn import(managed: *mut DLManagedTensorVersioned) -> ImportedTensor {
 fn reference(managed: *mut DLManagedTensorVersioned) -> Vec<Entry> {
     #[cfg(feature = "tvm-ffi")]
     // SAFETY: 1. The struct is static.
-    let tvm_ffi = again("tvm-ffi 0.1.15", managed, |managed| unsafe {
+    let mut tvm_ffi = again("tvm-ffi 0.1.15", managed, |managed| unsafe {
         crate::peers::tvm_ffi::import(managed)
     });
+    #[cfg(feature = "tvm-ffi")]
+    {
+        tvm_ffi.allocations = None;
+    }
     let floor = floor_of::<16>(managed);
     #[cfg(feature = "tvm-ffi")]
     return vec![tvm_ffi, floor];

@@ -33,7 +33,7 @@ pub fn export<C: Contender + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations: Some(allocations) }
+    Entry { subject, allocations: C::COUNTED.then_some(allocations) }
 }
 
 /// Import to a typed slice, and drop, of a struct whose deleter does nothing.
@@ -51,7 +51,7 @@ pub fn import<C: Contender + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations: Some(allocations) }
+    Entry { subject, allocations: C::COUNTED.then_some(allocations) }
 }
 
 /// Export, import to a typed slice, drop.
@@ -72,7 +72,7 @@ pub fn round_trip<C: Contender + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations: Some(allocations) }
+    Entry { subject, allocations: C::COUNTED.then_some(allocations) }
 }
 
 /// Export of one shared owner, again and again, then the deleter.
