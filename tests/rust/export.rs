@@ -229,6 +229,7 @@ fn overlapping_elements_are_read_only() {
     overlapping(&[4], &[0]);
     overlapping(&[2, 3], &[0, 1]);
     overlapping(&[3, 3], &[1, 1]);
+    overlapping(&[2, 3], &[2, 1]);
     let apart = |shape: &[i64], strides: &[i64]| {
         let owner = Owner::new(SIX.to_vec(), shape).strided(strides, 0);
         assert_eq!(owner.into_dlpack().unwrap().flags(), Flags::NONE, "{shape:?} {strides:?}");
