@@ -224,6 +224,21 @@ impl Target<'_> {
         self.span = ByteSpan { start: start.wrapping_add(size_of::<T>()), len, before };
     }
 
+    /// The memory of each run of a row, in its order; none of a row that does not lie in the
+    /// span.
+    #[inline(always)]
+    pub(super) fn runs(&self, row: Row, run: usize) -> impl Iterator<Item = Self> {
+        let first = self.span.runs(row, run);
+        let count = if first.is_some() { row.count } else { 0 };
+        let mut start = first.unwrap_or(self.span.start);
+        (0..count).map(move |_| {
+            let span = ByteSpan { start, len: run, before: 0 };
+            // After the last run this address is not used.
+            start = start.wrapping_offset(row.step);
+            Self { span, lent: PhantomData }
+        })
+    }
+
     /// Writes a row of runs of `RUN` bytes, which fit in registers. A row that does not lie
     /// in the span is not written.
     #[inline(always)]

@@ -63,7 +63,7 @@ impl Part<'_> {
 
     /// Calls a function with each row. The first one is `at` bytes from the start of the
     /// buffer.
-    fn rows<F: FnMut(Row)>(self, at: usize, each: &mut F) {
+    pub(super) fn rows<F: FnMut(Row)>(self, at: usize, each: &mut F) {
         let Self { position, outer, inner, run } = self;
         match inner {
             [] => each(Row { position, step: outer.from, at, count: outer.dim }),

@@ -298,9 +298,10 @@ impl<T> ElementsMut<'_, T> {
     /// Replaces each element by a function of it, in the order of the memory.
     ///
     /// A dense tensor (without gaps, in any order of its axes, also transposed or reversed) is
-    /// changed by up to 256 bytes at a time, in the time of a loop over a slice. Another layout
-    /// is changed by larger blocks. If the function panics, the elements of these bytes or of
-    /// this block, and those after them, are unchanged.
+    /// changed by up to 256 bytes at a time, in the time of a loop over a slice. A tensor with
+    /// gaps is changed by larger blocks; one of elements of 8 bytes and more run by run, without
+    /// a block. If the function panics, the elements of these bytes or of this block, and those
+    /// after them, are unchanged.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};
@@ -328,8 +329,16 @@ impl<T> ElementsMut<'_, T> {
             filled.map_in_place(f);
             return;
         }
-        // Every bit pattern is a valid value, so no element is an error.
-        let _ = self.try_map_in_place(f);
+        if const { size_of::<T>() < 8 } {
+            // Every bit pattern is a valid value, so no element is an error.
+            let _ = self.try_map_in_place(f);
+            return;
+        }
+        let (axes, first) = self.elements.axes(Visit::Memory);
+        let mut pieces = Pieces::new(axes, first, size_of::<T>(), usize::MAX);
+        if let Some(whole) = pieces.take() {
+            whole.map_in_place(&self.target(), f);
+        }
     }
 }
 
