@@ -369,7 +369,7 @@ def test_advice_is_for_the_class_of_the_argument(make, wrong, advice):
         (
             lambda: of_jax(floats(3)),
             "expected a writable tensor, got an array of JAX, which is immutable; "
-            "pass a copy, `numpy.array(x)`",
+            "pass and keep a copy, `numpy.array(x)`",
         ),
         (
             lambda: floats(3).__dlpack__(),
@@ -380,11 +380,11 @@ def test_advice_is_for_the_class_of_the_argument(make, wrong, advice):
         (
             lambda: Legacy(None),
             "expected a writable tensor, got a legacy DLPack capsule, which has no READ_ONLY "
-            "flag; pass a copy, `numpy.from_dlpack(x).copy()`",
+            "flag; pass and keep a copy, `numpy.from_dlpack(x).copy()`",
         ),
         (
             lambda: read_only(floats(3)).__dlpack__(max_version=(1, 0)),
-            "expected a writable tensor, got a read-only one; pass a copy",
+            "expected a writable tensor, got a read-only one; pass and keep a copy",
         ),
     ],
     ids=["jax", "legacy capsule", "legacy class", "capsule"],

@@ -6,7 +6,6 @@
 
 use dlpack_traits::python::{self, IntoPython, PyOutput, PyTensor, PyTensorMut};
 use dlpack_traits::{DataType, OwnedTensor};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// The sum of the squares of some elements.
@@ -33,7 +32,7 @@ fn limited<T: PartialOrd>(value: T, low: T, high: T) -> T {
 /// Limits each element of a float32 or float64 array to the range from `low` to `high`, in
 /// place.
 #[pyfunction]
-fn clamp(mut array: PyTensorMut<'_>, low: f64, high: f64) -> PyResult<()> {
+fn clamp(py: Python<'_>, mut array: PyTensorMut<'_>, low: f64, high: f64) -> PyResult<()> {
     match array.dtype() {
         DataType::F32 => {
             #[expect(clippy::cast_possible_truncation, reason = "the array has this precision")]
@@ -43,10 +42,7 @@ fn clamp(mut array: PyTensorMut<'_>, low: f64, high: f64) -> PyResult<()> {
         DataType::F64 => {
             array.elements_mut::<f64>()?.map_in_place(|value| limited(value, low, high));
         }
-        other => {
-            let text = format!("expected float32 or float64, got {other}");
-            return Err(PyTypeError::new_err(text));
-        }
+        _ => return Err(array.dtype_error(py, &[DataType::F32, DataType::F64])),
     }
     Ok(())
 }

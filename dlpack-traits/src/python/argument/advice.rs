@@ -132,16 +132,16 @@ impl Library {
         }
     }
 
-    /// A copy that may be written.
+    /// A copy that may be written, and that the caller keeps, because the function changes it.
     pub(super) fn copied(self, tensor: &ImportedTensor) -> &'static str {
         match self {
-            Self::NumPy | Self::CuPy | Self::Dpnp => "pass a copy, `x.copy()`",
-            Self::PyTorch => "pass a copy, `x.clone()`",
-            Self::Jax => "pass a copy, `numpy.array(x)`",
+            Self::NumPy | Self::CuPy | Self::Dpnp => "pass and keep a copy, `x.copy()`",
+            Self::PyTorch => "pass and keep a copy, `x.clone()`",
+            Self::Jax => "pass and keep a copy, `numpy.array(x)`",
             Self::Other if is_read_by_numpy(tensor.dtype(), tensor.device()) => {
-                "pass a copy, `numpy.from_dlpack(x).copy()`"
+                "pass and keep a copy, `numpy.from_dlpack(x).copy()`"
             }
-            Self::Other | Self::Unknown => "pass a copy",
+            Self::Other | Self::Unknown => "pass and keep a copy",
         }
     }
 

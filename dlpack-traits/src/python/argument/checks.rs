@@ -2,7 +2,7 @@
 //! function expect.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use core::fmt;
 
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
@@ -54,8 +54,8 @@ fn not_a_tensor_to_change(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let text = error.value(py).to_string();
     let found = text.split_once("; pass ").map_or(text.as_str(), |(found, _)| found);
     let instead = PyTypeError::new_err(format!(
-        "{found}; pass a tensor, such as one of NumPy or PyTorch, which the function changes in \
-         place"
+        "{found}; the function changes its argument in place, so pass a tensor, such as one of \
+         NumPy or PyTorch"
     ));
     discard(py, error);
     instead
@@ -150,14 +150,56 @@ fn of_dtype_to_change(
     asked: DataType,
     tensor: &ImportedTensor,
 ) -> PyErr {
+    of_dtypes_to_change(object, tensor, &[asked])
+}
+
+/// Makes the exception for an argument of none of these dtypes, with the conversion to the
+/// first one.
+#[cold]
+pub(super) fn of_dtypes(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+    expected: &[DataType],
+) -> PyErr {
     with_advice(object, |library| {
+        let advice = expected.first().map(|&to| library.cast(tensor, to)).unwrap_or_default();
+        PyTypeError::new_err(format!("{}{advice}", expected_dtypes(expected, tensor.dtype())))
+    })
+}
+
+/// As [`of_dtypes`], for an argument that the function changes.
+#[cold]
+pub(super) fn of_dtypes_to_change(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+    expected: &[DataType],
+) -> PyErr {
+    with_advice(object, |library| {
+        let advice = expected.first().map(|&to| library.cast(tensor, to)).unwrap_or_default();
         PyTypeError::new_err(format!(
-            "expected {asked}, got {}{}; the function changes the tensor in place, so keep the \
-             converted copy",
-            tensor.dtype(),
-            library.cast(tensor, asked)
+            "{}; the function changes the tensor in place, so keep the converted copy{advice}",
+            expected_dtypes(expected, tensor.dtype())
         ))
     })
+}
+
+/// "expected float32 or float64, got int64".
+fn expected_dtypes(expected: &[DataType], found: DataType) -> String {
+    let mut text = String::from("expected ");
+    match expected {
+        [] => text.push_str("another dtype"),
+        [first, rest @ ..] => {
+            text.push_str(&first.to_string());
+            for (index, dtype) in rest.iter().enumerate() {
+                let is_last = index.wrapping_add(1) == rest.len();
+                text.push_str(if is_last { " or " } else { ", " });
+                text.push_str(&dtype.to_string());
+            }
+        }
+    }
+    text.push_str(", got ");
+    text.push_str(&found.to_string());
+    text
 }
 
 /// Makes an exception with advice for the library of the object.

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use super::checks;
 use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
+use crate::dtype::DataType;
 use crate::element::Readable;
 use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 
@@ -130,6 +131,27 @@ impl<T, const N: usize> PyTensor<'_, T, N> {
     #[inline]
     pub const fn as_object(&self) -> &Py<PyAny> {
         &self.object
+    }
+
+    /// Returns the `TypeError` for an array of a dtype that the function does not accept, with
+    /// the conversion to the first one that it accepts.
+    ///
+    /// ```ignore,no_run,standalone_crate
+    /// use dlpack_traits::{DataType, python::PyTensor};
+    /// use pyo3::prelude::*;
+    ///
+    /// #[pyfunction]
+    /// fn mean(py: Python<'_>, array: PyTensor<'_>) -> PyResult<f64> {
+    ///     let sum = match array.dtype() {
+    ///         DataType::F32 => array.elements::<f32>()?.iter().map(f64::from).sum::<f64>(),
+    ///         DataType::F64 => array.elements::<f64>()?.iter().sum(),
+    ///         _ => return Err(array.dtype_error(py, &[DataType::F32, DataType::F64])),
+    ///     };
+    ///     Ok(sum / array.numel() as f64)
+    /// }
+    /// ```
+    pub fn dtype_error(&self, py: Python<'_>, expected: &[DataType]) -> PyErr {
+        checks::of_dtypes(self.object.bind(py), &self.tensor, expected)
     }
 
     /// Converts to a tensor that may be kept when the function has returned:

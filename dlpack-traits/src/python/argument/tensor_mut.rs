@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use super::checks;
 use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
 use super::tensor::dims_of;
+use crate::dtype::DataType;
 use crate::element::Readable;
 use crate::error::Error;
 use crate::import::{AnyElement, Elements, ElementsMut, ImportedElement, ImportedTensor};
@@ -107,6 +108,27 @@ impl<T, const N: usize> PyTensorMut<'_, T, N> {
     #[inline]
     pub const fn as_object(&self) -> &Py<PyAny> {
         &self.object
+    }
+
+    /// Returns the `TypeError` for an array of a dtype that the function does not accept, with
+    /// the conversion to the first one that it accepts.
+    ///
+    /// ```ignore,no_run,standalone_crate
+    /// use dlpack_traits::{DataType, python::PyTensorMut};
+    /// use pyo3::prelude::*;
+    ///
+    /// #[pyfunction]
+    /// fn negate(py: Python<'_>, mut array: PyTensorMut<'_>) -> PyResult<()> {
+    ///     match array.dtype() {
+    ///         DataType::F32 => array.elements_mut::<f32>()?.map_in_place(|value| -value),
+    ///         DataType::F64 => array.elements_mut::<f64>()?.map_in_place(|value| -value),
+    ///         _ => return Err(array.dtype_error(py, &[DataType::F32, DataType::F64])),
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn dtype_error(&self, py: Python<'_>, expected: &[DataType]) -> PyErr {
+        checks::of_dtypes_to_change(self.object.bind(py), &self.tensor, expected)
     }
 
     /// Converts to a tensor that may be kept when the function has returned:
