@@ -301,3 +301,29 @@ fn each_variant_is_shared_in_the_same_memory() {
     assert_eq!(refused(Mixed::Alone(vec![])), Err(Error::NotShareable));
     assert_eq!(refused(Mixed::Nothing), Err(Error::NoStorage { variant: "Nothing" }));
 }
+
+/// The bounds of the enum say no more than a storage needs, so an owner of unknown lifetime is
+/// shared as a type-erased one.
+#[test]
+fn enums_of_generic_owners_are_storages() {
+    #[derive(Storage)]
+    #[dlpack(crate = ::tensors)]
+    enum Generic<T: Storage + Send + Sync> {
+        Shared(Arc<T>),
+        #[expect(dead_code, reason = "the enum has several variants")]
+        Alone(Vec<f32>),
+    }
+
+    #[derive(Storage)]
+    #[dlpack(crate = ::tensors)]
+    #[expect(dead_code, reason = "it must compile")]
+    enum Borrowed<'a, S: Storage + Send + Sync + 'a> {
+        Lent(&'a S),
+        Shared(Arc<[f32]>),
+        Buffer(SharedBuffer<f32>),
+    }
+
+    let memory = Arc::new(vec![1.0_f32, 2.0]);
+    let shared = tensor(Generic::Shared(Arc::clone(&memory)), 2).to_dlpack().expect("a tensor");
+    assert_eq!(shared.data_ptr(), memory.as_ptr().cast());
+}

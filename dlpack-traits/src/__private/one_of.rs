@@ -8,7 +8,7 @@
 use alloc::sync::Arc;
 
 use super::{Option, SharedOwner, Storage};
-use crate::element::AnyBits;
+use crate::element::{AnyBits, Element};
 use crate::import::{ImportedElement, ImportedStorage};
 use crate::storage::{DataMut, DataRef, SharedBuffer};
 
@@ -42,13 +42,19 @@ pub const fn last<A>(owner: A) -> OneOf<A, Never> {
     OneOf::First(owner)
 }
 
-/// Erases the type of the owner in a variant.
+/// Erases the type of the owner in a variant. If the type of all owners does not fit in a
+/// [`SharedOwner`], that of this owner is erased: it fits alone, and a box for all of them
+/// would be a second allocation.
 #[inline(always)]
 pub fn share_one_of<A, Rest>(owner: OneOf<A, Rest>) -> Option<SharedOwner>
 where
     OneOf<A, Rest>: Storage + Send + 'static,
 {
-    SharedOwner::new(owner)
+    if const { SharedOwner::fits::<OneOf<A, Rest>>() } {
+        SharedOwner::new(owner)
+    } else {
+        owner.share()
+    }
 }
 
 impl<A: Storage, Rest: Storage> Storage for OneOf<A, Rest> {
@@ -92,7 +98,10 @@ pub trait SharedHandle {
     fn another(&self) -> Self::Owner;
 }
 
-impl<S: Storage + Send + Sync + ?Sized + 'static> SharedHandle for Arc<S> {
+/// Not for every `Arc`: method resolution does not compare lifetimes, so it would select this
+/// trait for an `Arc` of a type that may not be `'static`, and the borrow checker would then
+/// reject the enum.
+impl<T: Element> SharedHandle for Arc<[T]> {
     type Owner = Self;
 
     #[inline(always)]
@@ -111,16 +120,6 @@ impl<T: AnyBits> SharedHandle for SharedBuffer<T> {
 }
 
 impl<T: ImportedElement> SharedHandle for ImportedStorage<T> {
-    type Owner = Self;
-
-    #[inline(always)]
-    fn another(&self) -> Self {
-        self.clone()
-    }
-}
-
-#[cfg(feature = "bytes")]
-impl SharedHandle for bytes::Bytes {
     type Owner = Self;
 
     #[inline(always)]

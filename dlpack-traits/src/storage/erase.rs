@@ -15,30 +15,30 @@ impl SharedOwner {
     /// box.
     #[inline(always)]
     pub fn new<S: Storage + Send + 'static>(storage: S) -> Option<Self> {
-        if fits::<S>() {
+        if Self::fits::<S>() {
             Some(Self::in_place(storage))
         } else {
             Some(Self::in_place(fill(try_place::<S>()?, storage)))
         }
     }
 
+    /// Whether an `S` can be stored inline.
+    pub(crate) const fn fits<S>() -> bool {
+        size_of::<S>() <= size_of::<Handle>() && align_of::<S>() <= align_of::<Handle>()
+    }
+
     #[inline(always)]
     fn in_place<S: Storage + Send + 'static>(storage: S) -> Self {
         const {
-            assert!(fits::<Box<S>>());
+            assert!(Self::fits::<Box<S>>());
         }
         let mut handle = [Word::uninit(); 4];
-        debug_assert!(fits::<S>());
+        debug_assert!(Self::fits::<S>());
         // SAFETY: both callers checked that an `S` fits in a handle, in size and in
         // alignment, and the handle is a local variable.
         unsafe { handle.as_mut_ptr().cast::<S>().write(storage) };
         Self { handle: UnsafeCell::new(handle), vtable: VTable::of::<S>() }
     }
-}
-
-/// Whether an `S` can be stored inline in a handle.
-const fn fits<S>() -> bool {
-    size_of::<S>() <= size_of::<Handle>() && align_of::<S>() <= align_of::<Handle>()
 }
 
 impl VTable {
