@@ -329,7 +329,7 @@ mod tests {
         }
         let many = (isize::MAX as i64 - 0x2000).min((1 << 40) - 1);
         assert!(is_fast(DataType::U8, &[many], &[1]));
-        assert!(is_fast(DataType::U8, &[many, 2], &[0, 1]) == (many * 2 < 1 << 40));
+        assert!(!is_fast(DataType::U8, &[many, 2], &[0, 1]));
         assert!(!is_fast(DataType::U8, &[1 << 40], &[1]));
         assert!(is_fast(DataType::F32.with_lanes(4), &[6], &[1]));
         assert!(!is_fast(DataType::FLOAT4_E2M1FN, &[6], &[1]));
