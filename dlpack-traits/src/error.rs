@@ -200,7 +200,8 @@ pub enum Error {
         /// The device.
         device: Device,
     },
-    /// No available backend supports the device.
+    /// No available backend supports the device, or the processor was to read memory that this
+    /// program exported for a stream.
     NoBackend {
         /// The requested device.
         device: Device,

@@ -181,7 +181,8 @@ pub trait DLPackExport {
     }
 
     /// Exports the tensor with an additional owner of its memory, and leaves the object
-    /// usable. It makes one allocation, and a second one for more than 8 dimensions.
+    /// usable. It makes one allocation, one more for more than 8 dimensions, and one more for a
+    /// storage larger than four words.
     ///
     /// The tensor is READ_ONLY, unless the storage shares write access.
     ///

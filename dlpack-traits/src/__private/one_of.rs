@@ -146,7 +146,7 @@ pub mod sharing {
     pub use super::{ByHandle as _, ByStorage as _};
 }
 
-/// The first choice: a [`SharedHandle`].
+/// The first choice: a `SharedHandle`.
 pub trait ByHandle {
     type Owner;
 

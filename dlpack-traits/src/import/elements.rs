@@ -84,8 +84,9 @@ impl ImportedTensor {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], and
-    /// [`Error::AxesMismatch`] for elements that are arrays.
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`] for elements
+    /// that are arrays, and [`Error::NoBackend`] for pinned or managed memory that was exported
+    /// for a stream.
     #[inline]
     pub fn elements<T: Readable>(&self) -> Result<Elements<'_, T>, Error> {
         let bytes = self.byte_range();

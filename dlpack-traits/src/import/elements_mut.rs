@@ -295,13 +295,14 @@ impl<T> ElementsMut<'_, T> {
         let _ = self.try_update_blocks(f);
     }
 
-    /// Replaces each element by a function of it, in the order of the memory.
+    /// Replaces each element by a function of it, one contiguous piece of the memory after
+    /// another.
     ///
     /// A dense tensor (without gaps, in any order of its axes, also transposed or reversed) is
     /// changed by up to 256 bytes at a time, in the time of a loop over a slice. A tensor with
     /// gaps is changed by larger blocks; one of elements of 8 bytes and more run by run, without
-    /// a block. If the function panics, the elements of these bytes or of this block, and those
-    /// after them, are unchanged.
+    /// a block. If the function panics, the group of elements that is being changed and all after
+    /// it are unchanged.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};

@@ -70,8 +70,7 @@ use crate::version::Version;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The handle is one pointer to a heap allocation, which stores the validated metadata and
-/// takes 7 ns with its release. A handle that stored shape and strides inline would not
+/// The handle is one pointer to a heap allocation, which stores the validated metadata. A handle that stored shape and strides inline would not
 /// allocate, but each move of it would cost more; [`ImportedSlice`](crate::ImportedSlice)
 /// allocates nothing.
 pub struct ImportedTensor {

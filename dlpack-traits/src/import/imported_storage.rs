@@ -43,9 +43,9 @@ use crate::version::Version;
 /// # Device memory
 ///
 /// An export of pinned or managed memory fails if the consumer names no stream, because a
-/// device may still write it. An `ImportedStorage<T>` of pinned memory is exported, because
-/// it was imported for the host; a
-/// [`DeviceBuffer`](crate::backend::DeviceBuffer::from_foreign) exports both.
+/// device may still write it. There are two exceptions: an `ImportedStorage<T>` of pinned memory
+/// was imported for the host, and a
+/// [`DeviceBuffer`](crate::backend::DeviceBuffer::from_foreign) synchronizes both kinds itself.
 ///
 /// Device memory that this program exported for a stream and
 /// [imported](crate::ManagedTensor::import) back is not exported again: its buffer would

@@ -313,8 +313,9 @@ impl fmt::Debug for DataRef<'_> {
     }
 }
 
-/// Borrowed memory with one of three kinds of access: frozen (no one writes), shared (all
-/// owners may write), or exclusive (only the borrower reads and writes).
+/// Borrowed memory with one of four kinds of access: frozen (no one writes), shared (all
+/// owners may write), shared read-only (other owners may write), or exclusive (only the
+/// borrower reads and writes).
 ///
 /// Like a `&mut`, it is unique: it is neither `Clone` nor `Copy`.
 pub struct DataMut<'a> {

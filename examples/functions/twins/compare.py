@@ -51,9 +51,10 @@ microseconds: the lower quartile of {rounds} rounds, in which the modules take t
 
 {times}
 
-All three modules read NumPy's arrays, and make those of results, through the C struct of NumPy's
-array object. dlpack-traits also exports a result as a managed tensor, which the NumPy array owns:
-that is the difference to rust-numpy in the rows of 1 x 4 matrices. `clamp` of dlpack-traits reads
+dlpack-traits and rust-numpy read the C struct of NumPy's arrays, and make results by NumPy's C API.
+nanobind calls `__dlpack__` of an argument, and makes a result by `numpy.asarray`. dlpack-traits also
+exports a result as a managed tensor, which the NumPy array owns: that is the difference to rust-numpy
+in the rows of 1 x 4 matrices. `clamp` of dlpack-traits reads
 and writes registers of 16 bytes with inline assembly, because other threads may access the array.
 
 ## What each accepts

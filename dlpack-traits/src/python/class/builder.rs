@@ -231,8 +231,8 @@ impl<T: ExportClass, B: Backends> ClassBuilder<T, Importable, B> {
     /// `multiprocessing`, joblib, Dask and Ray.
     ///
     /// An object becomes a NumPy array, which protocol 5 of `pickle` passes as an out-of-band
-    /// buffer, and the copy is made by the class method `from_dlpack` from an array over the
-    /// received memory: zero-copy if the class imports without a copy, as one with an
+    /// buffer. The receiver calls the class method `from_dlpack` with an array over the received
+    /// memory: zero-copy if the class imports without a copy, as one with an
     /// [`ImportedStorage`](crate::ImportedStorage) does. Only the tensor is passed on: other
     /// fields are those that `from_dlpack` gives them. An object of a Python subclass raises
     /// `TypeError`, and so does memory that is not on the host.

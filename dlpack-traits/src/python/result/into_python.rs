@@ -6,7 +6,8 @@ use super::library::{LibraryOf, object_like, object_on_device};
 use crate::export::DLPackExport;
 use crate::python::numpy::array_of;
 
-/// Converts Rust tensors to objects of Python libraries, zero-copy. Implemented for every
+/// Converts Rust tensors to objects of Python libraries. This crate makes no copy; JAX and MLX
+/// may. Implemented for every
 /// type that implements [`DLPackExport`]: structs that derive it,
 /// [`OwnedTensor`](crate::OwnedTensor), and the arrays of the crate `ndarray` (feature
 /// `ndarray`).
