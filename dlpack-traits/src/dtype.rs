@@ -27,8 +27,7 @@ macro_rules! data_types {
         impl DataType {
             $($(#[$doc])* pub const $constant: DataType = DataType::new(ffi::$code, $bits, 1);)+
 
-            /// Every type that has a constant here, in the order of the standard's type
-            /// codes.
+            /// Every type that has a constant here, grouped by kind.
             ///
             /// ```
             /// use dlpack_traits::DataType;

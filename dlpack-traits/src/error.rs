@@ -170,7 +170,8 @@ pub enum Error {
         /// The type of the storage.
         storage: DataType,
     },
-    /// A `device` was given that is not the device of the storage.
+    /// A `device` was given that is not the device of the storage, or a stream of a device that
+    /// cannot work on it.
     DeviceMismatch {
         /// The requested device.
         device: Device,
@@ -254,7 +255,7 @@ pub enum Error {
     },
     /// A stream was given for host memory, on which no stream works.
     StreamOnHost,
-    /// Memory for the exported tensor could not be allocated.
+    /// Memory could not be allocated.
     OutOfMemory {
         /// Bytes requested.
         bytes: usize,

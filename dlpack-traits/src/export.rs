@@ -68,7 +68,7 @@ use crate::view::TensorView;
 )]
 pub trait DLPackExport {
     /// Describes the tensor: writes its shape, strides and memory to `out`, and returns the
-    /// result of `out`. An export rejects the result of another [`Describe`]
+    /// [`Description`] that `out` made. An export rejects one that another [`Describe`] made
     /// ([`Error::Custom`]).
     ///
     /// # Errors

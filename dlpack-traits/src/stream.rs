@@ -138,11 +138,11 @@ impl StreamArg<'_> {
         })
     }
 
-    /// The device of the stream, if the argument names a stream and its device is known: if
-    /// it was made by `WorkStream::as_arg`.
+    /// The device of the stream. It is known only for an argument made by `WorkStream::as_arg`.
     ///
-    /// This crate passes an argument to the [`Synchronize`] of a loan only if the device is
-    /// that of the memory. An implementation for a field with the role `sync` that uses the
+    /// This crate does not pass an argument to the [`Synchronize`] of a loan if its device is
+    /// known and cannot work on the memory. Any device of the vendor can work on pinned and managed
+    /// memory. An implementation for a field with the role `sync` that uses the
     /// handle checks it itself.
     pub fn device(self) -> Option<Device> {
         match self.kind {

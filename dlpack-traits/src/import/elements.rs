@@ -29,7 +29,7 @@ use crate::storage::{Access, BLOCK, BlockBuffer};
 /// | [`for_each_block_unordered`](Self::for_each_block_unordered) | that of the memory | the same, also if the tensor is transposed or reversed |
 /// | [`for_each_row`](Self::for_each_row) | row-major | as blocks, which do not cross the ends of rows |
 /// | [`to_vec`](Self::to_vec), [`copy_to_slice`](Self::copy_to_slice) | row-major | that of a memory copy; other layouts are copied by tiles |
-/// | [`iter`](Self::iter) | row-major | blocks are read ahead. Floats are added one after another, which takes 4 to 15 times as long as a slice that is summed in several lanes: use `for_each_block` for them |
+/// | [`iter`](Self::iter) | row-major | elements are copied a block at a time. A sum of floats over the iterator is not vectorized, because the order of additions is fixed; it takes 4 to 15 times as long as a sum with several accumulators, for which `for_each_block` is the method |
 /// | [`load`](Self::load) | one element | for a few elements |
 ///
 /// [`split`](Self::split) makes parts that several threads read.
@@ -85,8 +85,7 @@ impl ImportedTensor {
     /// # Errors
     ///
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`] for elements
-    /// that are arrays, and [`Error::NoBackend`] for pinned or managed memory that was exported
-    /// for a stream.
+    /// that are arrays, and [`Error::NoBackend`] for pinned memory that was exported for a stream.
     #[inline]
     pub fn elements<T: Readable>(&self) -> Result<Elements<'_, T>, Error> {
         let bytes = self.byte_range();
@@ -370,8 +369,7 @@ impl<T> Elements<'_, T> {
     /// Calls a function with blocks of elements, in row-major order of their indices.
     ///
     /// A block is not empty, contains whole elements, and may end inside of a row; lengths
-    /// differ. It is a copy, unless this program exported the memory as READ_ONLY and it
-    /// has not passed through C.
+    /// differ. It is a copy, unless [`frozen`](ImportedTensor::frozen) accepts the tensor.
     ///
     /// The function may access the same memory in other ways. A panic of the function has no
     /// effect on the memory.
@@ -407,8 +405,8 @@ impl<T> Elements<'_, T> {
     ///
     /// A transposed tensor takes as long as a contiguous one, where `for_each_block` takes 5 to 9
     /// times as long. An element that several indices name, as in a broadcast tensor, is visited
-    /// once for each of them.
-    /// Otherwise this is [`for_each_block`](Self::for_each_block).
+    /// once for each of them. In all other respects this is as
+    /// [`for_each_block`](Self::for_each_block).
     #[inline]
     pub fn for_each_block_unordered(&self, f: impl FnMut(&[T]))
     where

@@ -196,7 +196,8 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
 
     /// Calls a function with each row along the last dimension, in row-major order, and
     /// writes the rows back in blocks of whole rows. If the function panics, its row and the
-    /// other rows of the same block are unchanged. Otherwise this is [`Elements::for_each_row`].
+    /// other rows of the same block are unchanged. In all other respects this is as
+    /// [`Elements::for_each_row`].
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};
@@ -300,9 +301,9 @@ impl<T> ElementsMut<'_, T> {
     ///
     /// A dense tensor (without gaps, in any order of its axes, also transposed or reversed) is
     /// changed by up to 256 bytes at a time, in the time of a loop over a slice. A tensor with
-    /// gaps is changed by larger blocks; one of elements of 8 bytes and more run by run, without
-    /// a block. If the function panics, the group of elements that is being changed and all after
-    /// it are unchanged.
+    /// gaps is copied to a block, changed and written back; if its elements have 8 bytes or more,
+    /// each contiguous piece is changed without a block. If the function panics, the group of
+    /// elements that is being changed and all after it are unchanged.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};

@@ -23,7 +23,7 @@ use crate::strides::MAX_NDIM;
 /// drop calls the deleter.
 ///
 /// Use it instead of an [`ImportedTensor`] to borrow the elements as a slice when shape and flags
-/// are not needed: every check is made, each number is read once, and nothing is copied. For a
+/// are not needed: every check is made, on the numbers that are used, and nothing is copied. For a
 /// contiguous tensor that is not empty, of an element type such as `f32`, it allocates nothing
 /// and takes about a quarter of the time of an `ImportedTensor`. It allocates as an
 /// `ImportedTensor` does if the strides are NULL, if the tensor is empty, and for element types
@@ -65,7 +65,8 @@ unsafe impl<T: Send + Sync> Sync for ImportedSlice<T> {}
 impl<T: Readable> ImportedSlice<T> {
     /// Imports a tensor from its producer.
     ///
-    /// If this returns an error, the deleter has been called, unless `managed` is NULL.
+    /// If this returns an error, the deleter has been called, unless `managed` or the deleter is
+    /// NULL.
     ///
     /// # Errors
     ///

@@ -42,13 +42,19 @@ use crate::version::Version;
 ///
 /// # Device memory
 ///
-/// An export of pinned or managed memory fails if the consumer names no stream, because a
-/// device may still write it. There are two exceptions: an `ImportedStorage<T>` of pinned memory
-/// was imported for the host, and a
-/// [`DeviceBuffer`](crate::backend::DeviceBuffer::from_foreign) synchronizes both kinds itself.
+/// An `ImportedStorage` has no backend, so it cannot order the work of a consumer's stream after
+/// work that a device has not finished. Other exports than these return [`Error::NoBackend`] or
+/// [`Error::StreamOnHost`]; to export for a stream, use
+/// [`DeviceBuffer::from_foreign`](crate::backend::DeviceBuffer::from_foreign).
 ///
-/// Device memory that this program exported for a stream and
-/// [imported](crate::ManagedTensor::import) back is not exported again: its buffer would
+/// | memory of | is exported |
+/// |---|---|
+/// | a device | to consumers that name no stream |
+/// | the host, pinned | to the host, and from an `ImportedStorage<T>` to consumers that name no stream |
+/// | a device, managed | to none |
+///
+/// Device memory that this program exported for a stream or for the host, and
+/// [imported](crate::ManagedTensor::import) back, is not exported again: its buffer would
 /// free it without waiting for the new consumer. Export the buffer itself for each
 /// consumer.
 ///
@@ -143,9 +149,9 @@ impl<T: ImportedElement> ImportedStorage<T> {
     ///
     /// # Errors
     ///
-    /// For a `T` other than [`AnyElement`]: [`Error::NotOnHost`],
-    /// [`Error::ElementMismatch`], [`Error::AxesMismatch`] for elements that are arrays, and
-    /// [`Error::Misaligned`] if an element is not aligned to the size of one lane, or of one
+    /// For a `T` other than [`AnyElement`]: [`Error::NotOnHost`], [`Error::NoBackend`] for pinned
+    /// memory that was exported for a stream, [`Error::ElementMismatch`],
+    /// [`Error::AxesMismatch`] for elements that are arrays, and [`Error::Misaligned`] if an element is not aligned to the size of one lane, or of one
     /// part of a complex number. On an error the tensor
     /// is released.
     #[inline]

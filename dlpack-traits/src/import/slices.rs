@@ -164,8 +164,8 @@ impl<'a> Frozen<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotContiguous`],
-    /// [`Error::Misaligned`], [`Error::InvalidBits`].
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`] for elements that
+    /// are arrays, [`Error::NotContiguous`], [`Error::Misaligned`], [`Error::InvalidBits`].
     #[inline]
     pub fn as_slice<T: Readable>(self) -> Result<&'a [T], Error> {
         // SAFETY: 1. By 4 of `from_raw` the elements are initialized, and alive as long as the

@@ -33,8 +33,8 @@ pub(crate) use try_box::{fill, try_place};
 /// A storage returns its memory as a borrow ([`DataRef`], [`DataMut`]): the borrow checker
 /// proves that the memory lives as long as the borrow, so an implementation that borrows a
 /// slice needs no `unsafe`. This trait is implemented for types of the standard library:
-/// `Vec<T>`, `[T; N]`, `[T]`, `Cow<[T]>` and, of an element type `T`, `&mut [T]`; in the others `T`
-/// may be an array `[U; N]`. It is also implemented for `&S`, `Box<S>` and `Rc<S>` of a storage `S`,
+/// `Vec<T>`, `[T; N]`, `[T]` and `Cow<[T]>`, where `T` is an element type or an array `[U; N]` of
+/// one; and `&mut [T]`, where `T` is an element type. It is also implemented for `&S`, `Box<S>` and `Rc<S>` of a storage `S`,
 /// and `Arc<S>` if `S` is `Send + Sync + 'static`; for the storages of this crate, such as
 /// `SharedBuffer`; and for types of other crates behind features. A field of another crate's type that
 /// is `AsRef<[T]>` or dereferences to `[T]` needs no implementation: it is marked

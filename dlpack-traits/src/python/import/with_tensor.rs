@@ -28,8 +28,8 @@ use crate::stream::StreamArg;
 /// object. If the type of the object has an exchange table with a stream function, this
 /// function does not wait for the device: the stream is the one on which the object's library
 /// currently launches its work. Launch work on the tensor on that stream. It then calls
-/// Python code only for complex numbers, for pinned memory, and if the table raises
-/// `BufferError`.
+/// Python code only for complex numbers, for pinned memory, and if the table rejects the tensor
+/// (by a `BufferError`, or by PyTorch's `RuntimeError` for a C++ exception).
 ///
 /// ```no_run
 /// use dlpack_traits::python;

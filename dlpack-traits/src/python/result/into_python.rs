@@ -78,6 +78,7 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// tensor is released. The result is a NumPy array without an error in two cases only: if no
     /// library was found for the argument, and if a class that is not the array type of a library
     /// does not accept the tensor.
+    /// A tensor on a device is a `TypeError` if no library was found.
     fn into_object_like<'py, L: LibraryOf + ?Sized>(
         self,
         py: Python<'py>,
