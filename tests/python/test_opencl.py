@@ -233,7 +233,7 @@ def test_a_kernel_runs_on_the_callers_queue(cl, context, buffer, queue, axpy, in
     cl.enqueue_copy(queue, other, numpy.ones(8, dtype="float32"))
     cl.enqueue_barrier(queue, wait_for=[gate])
     cl.enqueue_fill_buffer(queue, other, numpy.float32(5), 0, 32)
-    entered = EnteredCl(queue.int_ptr)
+    entered = EnteredCl(index, queue.int_ptr)
     x = tvm_ffi.from_dlpack(InClBuffer(buffer.int_ptr, 8, index, queue.int_ptr))
     y = tvm_ffi.from_dlpack(InClBuffer(other.int_ptr, 8, index, queue.int_ptr))
     # tvm-ffi passes no stream to the result, so the host waits, without the GIL.
@@ -252,7 +252,7 @@ def test_a_kernel_on_a_class_of_ours(buffer, queue, axpy, index):
     from dlpack_testing import EnteredCl, InClBuffer
 
     ours = InClBuffer(buffer.int_ptr, 0, index, queue.int_ptr)
-    entered = EnteredCl(queue.int_ptr)
+    entered = EnteredCl(index, queue.int_ptr)
     try:
         out = axpy(1.0, ours, ours)
         assert type(out) is InClBuffer

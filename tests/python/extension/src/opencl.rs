@@ -89,8 +89,8 @@ pub(crate) struct EnteredCl(Option<StreamGuard>);
 #[pymethods]
 impl EnteredCl {
     #[new]
-    fn new(queue: usize) -> PyResult<Self> {
-        Ok(Self(Some(OpenCl::enter(stream(0, queue)?))))
+    fn new(index: i32, queue: usize) -> PyResult<Self> {
+        Ok(Self(Some(OpenCl::enter(stream(index, queue)?))))
     }
 
     fn leave(&mut self) {
