@@ -73,7 +73,7 @@ fn methods(model: &Model<'_>, body: impl Fn(Call) -> TokenStream) -> Methods {
         storage: Some(body(Call::Storage)),
         sync_for: Some(body(Call::SyncFor)),
         share: Some(body(Call::Share)),
-        // Each variant exports itself, so that the optimizer knows the type of its owner. The
+        // Each variant exports itself, so the type of its owner is known at compile time. The
         // default would merge the owners of all variants first.
         to_dlpack_on: (model.access == Access::AsStorage).then(|| body(Call::ToDlpackOn)),
     }

@@ -36,9 +36,9 @@ use crate::version::Version;
 /// | do not write | `&[T]` | [`frozen`](Self::frozen), for memory that this program exported read-only and that no one writes; or `unsafe` [`assume_frozen`](Self::assume_frozen) |
 /// | do not access it | `&mut [T]` | [`exclusive`](Self::exclusive), for memory that this program exported by value and that has no other owner, or for a copy that it made ([`to_own_copy`](Self::to_own_copy)); or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
 ///
-/// This crate knows which row applies only for tensors that this program exported itself
-/// ([`ManagedTensor::import`](crate::ManagedTensor::import)). For a tensor that passed through
-/// C or Python it is always the first.
+/// The second and third rows without `unsafe` are for tensors that this program exported itself
+/// ([`ManagedTensor::import`](crate::ManagedTensor::import)). A tensor that passed through C or
+/// Python is treated as in the first row.
 ///
 /// The memory of a legacy struct is [read-only](Self::is_read_only), because the struct has
 /// no READ_ONLY flag, unless [`ImportPolicy::legacy_writable`] allows writes.

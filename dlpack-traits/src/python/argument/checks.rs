@@ -161,10 +161,7 @@ pub(super) fn of_dtypes(
     tensor: &ImportedTensor,
     expected: &[DataType],
 ) -> PyErr {
-    with_advice(object, |library| {
-        let advice = expected.first().map(|&to| library.cast(tensor, to)).unwrap_or_default();
-        PyTypeError::new_err(format!("{}{advice}", expected_dtypes(expected, tensor.dtype())))
-    })
+    of_dtypes_with(object, tensor, expected, "")
 }
 
 /// As [`of_dtypes`], for an argument that the function changes.
@@ -174,12 +171,22 @@ pub(super) fn of_dtypes_to_change(
     tensor: &ImportedTensor,
     expected: &[DataType],
 ) -> PyErr {
+    let note = "; the function changes the tensor in place, so keep the converted copy";
+    of_dtypes_with(object, tensor, expected, note)
+}
+
+/// As [`of_dtypes`], with a note before the conversion.
+#[cold]
+fn of_dtypes_with(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+    expected: &[DataType],
+    note: &str,
+) -> PyErr {
     with_advice(object, |library| {
         let advice = expected.first().map(|&to| library.cast(tensor, to)).unwrap_or_default();
-        PyTypeError::new_err(format!(
-            "{}; the function changes the tensor in place, so keep the converted copy{advice}",
-            expected_dtypes(expected, tensor.dtype())
-        ))
+        let mismatch = expected_dtypes(expected, tensor.dtype());
+        PyTypeError::new_err(format!("{mismatch}{note}{advice}"))
     })
 }
 
