@@ -59,6 +59,7 @@ fn elements<T: AnyBits>(tensor: &ImportedTensor) -> Elements<'_, T> {
 }
 
 /// A sum by 32 sums, as a compiler may not reorder one.
+#[inline(never)]
 fn sum(values: &[f32]) -> f32 {
     let mut sums = [0.0; 32];
     let (chunks, rest) = values.as_chunks::<32>();
@@ -70,10 +71,12 @@ fn sum(values: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest.iter().sum::<f32>()
 }
 
+#[inline(never)]
 fn wrapping_sum(values: &[i32]) -> i32 {
     values.iter().fold(0, |sum, &value| sum.wrapping_add(value))
 }
 
+#[inline(never)]
 fn max(values: &[u8]) -> u8 {
     values.iter().copied().max().unwrap_or(0)
 }

@@ -4,7 +4,6 @@ use core::arch::asm;
 
 pub(crate) use copy as copy_from_shared;
 pub(crate) use copy as copy_to_shared;
-pub(crate) use copy as copy_ahead_from_shared;
 
 pub(crate) use super::load_one_by_one as load_four;
 

@@ -71,14 +71,6 @@ const IN_REGISTERS: usize = 32;
 ///    during the call. So the two ranges do not overlap.
 pub(crate) use routine::copy_from_shared;
 
-/// Like [`copy_from_shared`], for a block of memory that is read block by block and is not
-/// cached: the next block is prefetched.
-///
-/// # Safety
-///
-/// 1. to 3. are those of [`copy_from_shared`].
-pub(crate) use routine::copy_ahead_from_shared;
-
 /// Copies `len` bytes of private memory to shared memory.
 ///
 /// # Safety

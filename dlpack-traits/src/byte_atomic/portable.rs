@@ -6,9 +6,7 @@ use core::slice;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 #[allow(unused_imports, reason = "tests take this file for its copies alone")]
-pub(crate) use {
-    copy_from_shared as copy_ahead_from_shared, copy_from_shared as load, copy_to_shared as store,
-};
+pub(crate) use {copy_from_shared as load, copy_to_shared as store};
 
 #[allow(unused_imports, reason = "tests take this file for its copies alone")]
 pub(crate) use super::load_one_by_one as load_four;

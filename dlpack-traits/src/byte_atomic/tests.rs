@@ -20,14 +20,8 @@ mod in_rust;
 type Routine = unsafe fn(*const u8, *mut u8, usize);
 
 /// The functions that copy blocks.
-const ROUTINES: [Routine; 6] = [
-    copy_from_shared,
-    copy_ahead_from_shared,
-    copy_ahead_without_avx,
-    copy_to_shared,
-    in_rust::copy_from_shared,
-    in_rust::copy_to_shared,
-];
+const ROUTINES: [Routine; 4] =
+    [copy_from_shared, copy_to_shared, in_rust::copy_from_shared, in_rust::copy_to_shared];
 
 /// The largest distance from an aligned address that is tested.
 const SKEWS: usize = if cfg!(miri) { 2 } else { 17 };
@@ -35,23 +29,6 @@ const SKEWS: usize = if cfg!(miri) { 2 } else { 17 };
 const LENGTHS: usize = if cfg!(miri) { 12 } else { 300 };
 /// Some greater lengths: around the threshold of `rep movsb`, and pages.
 const LONG: [usize; 8] = [1022, 1023, 1024, 1025, 1087, 4096, 12_289, 100_003];
-
-std::thread_local! {
-    /// Whether this thread copies as on a processor without AVX.
-    pub(super) static NO_AVX: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
-}
-
-/// [`copy_ahead_from_shared`] as on a processor without AVX.
-///
-/// # Safety
-///
-/// Those of [`copy_ahead_from_shared`].
-unsafe fn copy_ahead_without_avx(from: *const u8, to: *mut u8, len: usize) {
-    NO_AVX.set(true);
-    // SAFETY: guaranteed by the caller.
-    unsafe { copy_ahead_from_shared(from, to, len) };
-    NO_AVX.set(false);
-}
 
 /// # Safety
 ///
@@ -301,12 +278,7 @@ mod guarded {
         let from = Guarded::new();
         let mut to = vec![0; PAGE];
         from.allow(READ);
-        for routine in [
-            copy_from_shared,
-            copy_ahead_from_shared,
-            copy_ahead_without_avx,
-            in_rust::copy_from_shared,
-        ] {
+        for routine in [copy_from_shared, in_rust::copy_from_shared] {
             for len in (0..LENGTHS).chain(LONG).filter(|&len| len <= PAGE) {
                 // SAFETY: 1 to 3. The page and the vector contain `len` bytes.
                 unsafe { routine(from.0, to.as_mut_ptr(), len) };

@@ -5,7 +5,6 @@ use core::arch::x86_64::__m128i;
 
 pub(crate) use copy as copy_from_shared;
 pub(crate) use copy as copy_to_shared;
-pub(crate) use copy_ahead as copy_ahead_from_shared;
 
 /// The most bytes that [`load`] and [`store`] copy.
 pub(super) const WIDEST: usize = 16;
@@ -105,96 +104,6 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
             options(nostack),
         );
     }
-}
-
-/// The distance at which [`copy_ahead`] prefetches, in bytes.
-const AHEAD: usize = 4096;
-
-/// Copies a block of contiguous memory that is read block by block and is not cached, and
-/// prefetches the next block.
-///
-/// Without the prefetch the memory is idle while a function reads the block: the maximum of
-/// 16 million `u8` takes as long as the copies (0.62 ms) and the function in the first-level
-/// cache (0.31 ms) together, where a slice takes 0.66 ms. With it, blocks of 4 KiB take 0.65
-/// ms, and blocks of 8 KiB 0.77, because fewer lines can be in flight. Cached memory is read
-/// faster by `rep movsb`, which copies 32 bytes at a time.
-///
-/// On processors with AVX it copies 32 bytes at a time. Measured on a Zen processor, whose
-/// third-level cache holds the 16 million: 0.37 ms, by 16 bytes at a time 0.49, a slice 0.36.
-///
-/// # Safety
-///
-/// Those of [`super::copy_from_shared`].
-pub(crate) unsafe fn copy_ahead(from: *const u8, to: *mut u8, len: usize) {
-    // A larger copy is not a block, and is limited by the memory.
-    let lines = if (1024..=8192).contains(&len) { len & !63 } else { 0 };
-    if lines != 0 {
-        // SAFETY: the block reads `lines` bytes at `from`, which are at most `len`, writes
-        // them to `to`, and accesses no other memory; both ranges are valid by the caller's
-        // obligations. A prefetch is a hint, which does not fault and has no effect on the
-        // program. The processor has AVX where its instructions are executed;
-        // `vzeroupper` changes the upper half of each `ymm` register, so all are declared as
-        // changed. The effect of the block on memory is that of `portable`: see the module.
-        unsafe {
-            asm!(
-                "test {avx}, {avx}",
-                "jz 3f",
-                "2:",
-                "prefetcht0 byte ptr [{from} + {ahead}]",
-                "vmovups ymm0, ymmword ptr [{from}]",
-                "vmovups ymm1, ymmword ptr [{from} + 32]",
-                "add {from}, 64",
-                "vmovups ymmword ptr [{to}], ymm0",
-                "vmovups ymmword ptr [{to} + 32], ymm1",
-                "add {to}, 64",
-                "sub {lines}, 64",
-                "jnz 2b",
-                "vzeroupper",
-                "jmp 4f",
-                "3:",
-                "prefetcht0 byte ptr [{from} + {ahead}]",
-                "movups xmm0, xmmword ptr [{from}]",
-                "movups xmm1, xmmword ptr [{from} + 16]",
-                "movups xmm2, xmmword ptr [{from} + 32]",
-                "movups xmm3, xmmword ptr [{from} + 48]",
-                "add {from}, 64",
-                "movups xmmword ptr [{to}], xmm0",
-                "movups xmmword ptr [{to} + 16], xmm1",
-                "movups xmmword ptr [{to} + 32], xmm2",
-                "movups xmmword ptr [{to} + 48], xmm3",
-                "add {to}, 64",
-                "sub {lines}, 64",
-                "jnz 3b",
-                "4:",
-                ahead = const AHEAD,
-                avx = in(reg_byte) u8::from(has_avx()),
-                lines = inout(reg) lines => _,
-                from = inout(reg) from => _,
-                to = inout(reg) to => _,
-                out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
-                out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
-                out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
-                out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
-                options(nostack),
-            );
-        }
-    }
-    // Both addresses are inside of the ranges, or at their ends.
-    let (from, to) = (from.wrapping_add(lines), to.wrapping_add(lines));
-    // SAFETY: the caller's obligations, for the rest of the bytes.
-    unsafe { copy(from, to, len.wrapping_sub(lines)) };
-}
-
-/// Whether the processor has AVX, and the operating system saves its registers.
-fn has_avx() -> bool {
-    #[cfg(test)]
-    if super::tests::NO_AVX.get() {
-        return false;
-    }
-    #[cfg(feature = "std")]
-    return std::arch::is_x86_feature_detected!("avx");
-    #[cfg(not(feature = "std"))]
-    return cfg!(target_feature = "avx");
 }
 
 /// Reads 1, 2, 4, 8 or 16 bytes by one instruction.

@@ -8,11 +8,8 @@ use core::slice;
 use super::row::Row;
 use crate::byte_atomic;
 use crate::element::{AnyBits, BitsAreValid};
-use crate::storage::{Access, AlignedBuf, Prefetch};
+use crate::storage::{Access, AlignedBuf};
 use crate::view::TensorView;
-
-/// The number of bytes from which on a tensor is assumed not to be cached near the processor.
-pub(crate) const LARGE: usize = 1 << 20;
 
 /// The bytes that the elements of a tensor span.
 #[derive(Clone, Copy)]
@@ -90,9 +87,8 @@ impl<'a> Source<'a> {
         to: &'b mut [MaybeUninit<u8>],
     ) -> Option<&'b mut [u8]> {
         let from = self.span.runs(Row { position, step: 0, at: 0, count: 1 }, to.len())?;
-        let ahead = if self.span.len >= LARGE { Prefetch::NextBlock } else { Prefetch::No };
         // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is borrowed uniquely.
-        unsafe { self.access.copy(from, to.as_mut_ptr().cast(), to.len(), ahead) };
+        unsafe { self.access.copy(from, to.as_mut_ptr().cast(), to.len()) };
         // SAFETY: all bytes of `to` were just written, with initialized ones.
         Some(unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) })
     }
@@ -145,7 +141,7 @@ impl<'a> Source<'a> {
         let Some(mut from) = self.span.runs(row, run) else { return };
         for part in to.chunks_exact_mut(run) {
             // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is borrowed uniquely.
-            unsafe { self.access.copy(from, part.as_mut_ptr(), run, Prefetch::No) };
+            unsafe { self.access.copy(from, part.as_mut_ptr(), run) };
             // After the last run this address is not used.
             from = from.wrapping_offset(row.step);
         }

@@ -7,10 +7,10 @@ use core::marker::PhantomData;
 use super::ImportedTensor;
 use super::block;
 use super::typed::Typed;
-use crate::copy::{Axes, LARGE, Part, Pieces, Source};
+use crate::copy::{Axes, Part, Pieces, Source};
 use crate::element::{AnyBits, BitsAreValid, Readable};
 use crate::error::Error;
-use crate::storage::{Access, BLOCK, BlockBuffer};
+use crate::storage::{Access, BLOCK, BlockBuffer, block_size};
 
 /// The elements of an imported tensor, read by value: [`ImportedTensor::elements`]. Other owners
 /// may write them meanwhile.
@@ -219,15 +219,15 @@ impl<'a, T: Readable> Elements<'a, T> {
         let source = self.source();
         let bytes = unit.saturating_mul(size_of::<T>());
         let mut buffer = BlockBuffer::<T, BLOCK>::new();
+        let buffer = buffer.as_mut_slice();
+        let size = block_size(self.len().saturating_mul(size_of::<T>()));
+        let most = size.checked_div(size_of::<T>()).unwrap_or(0).max(unit).min(buffer.len());
+        let buffer = buffer.get_mut(..most).unwrap_or_default();
         if let Some(first) = self.first_of_one_run(order) {
             let mut heap = Vec::new();
-            let buffer = block::at_least(unit, buffer.as_mut_slice(), &mut heap)?;
-            // Half a block is read while the next one is prefetched.
-            let is_large = self.len().saturating_mul(size_of::<T>()) >= LARGE;
-            let half = buffer.len().div_ceil(2);
-            let room = if is_large && half >= unit { half } else { buffer.len() };
-            let rest = room.checked_rem(unit).unwrap_or(0);
-            let (most, mut left) = (room.wrapping_sub(rest), self.len());
+            let buffer = block::at_least(unit, buffer, &mut heap)?;
+            let rest = buffer.len().checked_rem(unit).unwrap_or(0);
+            let (most, mut left) = (buffer.len().wrapping_sub(rest), self.len());
             let mut position = first;
             while left > 0 {
                 let len = left.min(most);
@@ -244,8 +244,8 @@ impl<'a, T: Readable> Elements<'a, T> {
         let mut tiles = block::on_heap::<T>(if tiles > BLOCK { tiles } else { 0 });
         let mut heap = Vec::new();
         let buffer = match tiles.spare_capacity_mut() {
-            [] => buffer.as_mut_slice(),
-            buffer => buffer,
+            [] => buffer,
+            tiles => tiles,
         };
         let buffer = block::at_least(unit, buffer, &mut heap)?;
         let mut pieces = Pieces::new(axes, first, bytes, size_of_val(buffer));

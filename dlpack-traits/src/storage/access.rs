@@ -20,14 +20,6 @@ pub(crate) enum Access {
     Exclusive,
 }
 
-/// Whether a copy prefetches the memory that is copied next.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Prefetch {
-    No,
-    /// The next block is prefetched: the memory is read block by block, and is not cached.
-    NextBlock,
-}
-
 impl Access {
     /// Whether an export must set READ_ONLY.
     #[inline]
@@ -60,20 +52,16 @@ impl Access {
     /// 2. `to` is the first of `len` bytes that may be written, and that no one else
     ///    accesses during the call.
     #[inline]
-    pub(crate) unsafe fn copy(self, from: *const u8, to: *mut u8, len: usize, ahead: Prefetch) {
+    pub(crate) unsafe fn copy(self, from: *const u8, to: *mut u8, len: usize) {
         if !self.is_read_atomically() {
             // SAFETY: by 1 `from` may be read, and no one writes, or only this borrower; by 2
             // `to` may be written, and overlaps nothing.
             return unsafe { from.copy_to_nonoverlapping(to, len) };
         }
-        let copy = match ahead {
-            Prefetch::No => byte_atomic::copy_from_shared,
-            Prefetch::NextBlock => byte_atomic::copy_ahead_from_shared,
-        };
         // SAFETY: 1. Guaranteed by our caller's 1; memory that is read atomically under Miri
         // may be written. 2. Guaranteed by the obligations of a shared loan. 3. Guaranteed by
         // our caller's 2.
-        unsafe { copy(from, to, len) };
+        unsafe { byte_atomic::copy_from_shared(from, to, len) };
     }
 
     /// Reads a value from lent memory, as [`copy`](Self::copy) does.

@@ -9,6 +9,22 @@ use core::slice;
 /// which takes microseconds per byte, blocks are small, so that tests have several.
 pub(crate) const BLOCK: usize = if cfg!(miri) { 256 } else { 8 << 10 };
 
+/// The number of bytes from which on a tensor is assumed not to be cached near the processor.
+pub(crate) const LARGE: usize = 1 << 20;
+
+/// The size of the blocks in which `bytes` bytes are read: a quarter of [`BLOCK`] if they are
+/// not cached.
+///
+/// While a function computes on a block, no instruction reads the next one, and the processor
+/// executes few instructions ahead; the shorter the block, the shorter the memory is idle.
+/// Measured on a Zen processor with 16 million elements, as ratios to a slice, for blocks of 2
+/// and 8 KiB: maximum of `u8` 0.8 and 1.5, sum of `i32` 0.9 and 1.5, sum of `f32` 0.9 and 1.4.
+/// Prefetches of the next block gave 1.1 to 1.3, 1.6 to 2.5, and 1.0 to 1.8. Of 10,000
+/// elements, which are cached, the sum of `f32` takes 2.2 of the slice by 8 KiB, and 2.9 by 2.
+pub(crate) const fn block_size(bytes: usize) -> usize {
+    if bytes >= LARGE { BLOCK / 4 } else { BLOCK }
+}
+
 /// An aligned, uninitialized buffer of `BYTES` bytes, or of one element if it is larger.
 #[repr(C, align(64))]
 pub(crate) union BlockBuffer<T: Copy, const BYTES: usize> {

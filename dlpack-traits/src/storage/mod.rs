@@ -20,9 +20,9 @@ pub use data::{DataMut, DataRef};
 pub use shared_buffer::SharedBuffer;
 pub use shared_owner::SharedOwner;
 
-pub(crate) use access::{Access, Prefetch};
+pub(crate) use access::Access;
 pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
-pub(crate) use block_buffer::{BLOCK, BlockBuffer};
+pub(crate) use block_buffer::{BLOCK, BlockBuffer, LARGE, block_size};
 pub(crate) use memory::{ForeignInfo, Memory, OwnLayout, Strided};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_arc::{TryArc, UninitTryArc};

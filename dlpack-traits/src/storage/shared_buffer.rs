@@ -13,7 +13,9 @@ use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
 use crate::error::Error;
-use crate::storage::{AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Storage, TryArc};
+use crate::storage::{
+    AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Storage, TryArc, block_size,
+};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
@@ -247,7 +249,9 @@ impl<T: AnyBits> SharedBuffer<T> {
     fn blocks(&self, mut f: impl FnMut(usize, &mut [T])) {
         let mut buffer = BlockBuffer::<T, BLOCK>::new();
         let buffer = buffer.as_mut_slice();
-        let (len, most) = (self.len(), buffer.len());
+        let len = self.len();
+        let size = block_size(len.saturating_mul(size_of::<T>()));
+        let most = size.checked_div(size_of::<T>()).unwrap_or(0).max(1);
         for first in (0..len).step_by(most) {
             let len = most.min(len.wrapping_sub(first));
             if let Some(block) = buffer.get_mut(..len) {
