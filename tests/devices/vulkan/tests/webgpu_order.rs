@@ -1,7 +1,7 @@
 //! The order of WebGPU's queue: current values with `sync_for`, and stale ones without.
 //!
-//! `held/held.rs` is loaded instead of wgpu-native, so that a test can hold the
-//! queue back, and read the memory past it, as another queue of a GPU would.
+//! `examples/delayed_queue.rs` is loaded instead of wgpu-native, so that a test can delay the
+//! queue, and read the memory without it, as another queue of a GPU would.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
@@ -20,11 +20,11 @@ const COUNT: usize = 1024;
 const BEFORE: u32 = 1;
 const AFTER: u32 = 2;
 
-/// A device whose queue can be held back.
+/// A device whose queue can be delayed.
 struct Queues {
-    held: Device,
+    device: Device,
     open: unsafe extern "C" fn(bool),
-    past: unsafe extern "C" fn(bool),
+    bypass: unsafe extern "C" fn(bool),
     pending: unsafe extern "C" fn() -> usize,
     busy: unsafe extern "C" fn(bool),
     _alone: MutexGuard<'static, ()>,
@@ -38,30 +38,30 @@ fn queues() -> Option<Queues> {
         skipped();
         return None;
     };
-    let held = *DEVICE.get_or_init(|| {
+    let device = *DEVICE.get_or_init(|| {
         let device = raw_device(&path);
         // SAFETY: 1. and 2. By the line above: calls are passed on to that library.
-        unsafe { WebGpu::adopt(held_library(), device) }.expect("wgpu-native")
+        unsafe { WebGpu::adopt(delayed_library(), device) }.expect("wgpu-native")
     });
     // SAFETY: it was loaded by the line above.
-    let library = unsafe { Library::new(held_library()) }.expect("the library");
-    // SAFETY: its type in `held.rs`.
-    let open = *unsafe { library.get(b"held_open") }.expect("a function");
+    let library = unsafe { Library::new(delayed_library()) }.expect("the library");
+    // SAFETY: its type in `delayed_queue.rs`.
+    let open = *unsafe { library.get(b"queue_open") }.expect("a function");
     // SAFETY: as above.
-    let past = *unsafe { library.get(b"held_past") }.expect("a function");
+    let bypass = *unsafe { library.get(b"queue_bypass") }.expect("a function");
     // SAFETY: as above.
-    let pending = *unsafe { library.get(b"held_pending") }.expect("a function");
+    let pending = *unsafe { library.get(b"queue_pending") }.expect("a function");
     // SAFETY: as above.
-    let busy = *unsafe { library.get(b"held_busy") }.expect("a function");
+    let busy = *unsafe { library.get(b"queue_busy") }.expect("a function");
     std::mem::forget(library);
-    Some(Queues { held, open, past, pending, busy, _alone: alone })
+    Some(Queues { device, open, bypass, pending, busy, _alone: alone })
 }
 
 /// The example of this package, which cargo builds where all its tests are run.
-fn held_library() -> PathBuf {
+fn delayed_library() -> PathBuf {
     let program = std::env::current_exe().expect("this program");
     let target = program.parent().and_then(|folder| folder.parent()).expect("its folder");
-    let library = target.join("examples/libheld_webgpu.so");
+    let library = target.join("examples/libdelayed_queue.so");
     assert!(library.exists(), "first: cargo build --package=dlpack-vulkan-tests --examples");
     library
 }
@@ -90,9 +90,9 @@ impl Queues {
         unsafe { (self.pending)() }
     }
 
-    /// Memory on a queue that is held back, which is about to be filled.
+    /// Memory on a delayed queue, which is about to be filled.
     fn pending_buffer(&self) -> Result<DeviceBuffer<WebGpu>, Error> {
-        let buffer = DeviceBuffer::<WebGpu>::from_slice(self.held, &[BEFORE; COUNT])?;
+        let buffer = DeviceBuffer::<WebGpu>::from_slice(self.device, &[BEFORE; COUNT])?;
         // Written when it was submitted.
         assert_eq!(buffer.to_vec::<u32>()?, [BEFORE; COUNT]);
         self.set_open(false);
@@ -104,10 +104,10 @@ impl Queues {
     /// Returns the memory as a reader outside of the queue reads it.
     fn seen_elsewhere(&self, buffer: &DeviceBuffer<WebGpu>) -> Result<Vec<u32>, Error> {
         // SAFETY: any value will do.
-        unsafe { (self.past)(true) };
+        unsafe { (self.bypass)(true) };
         let seen = buffer.to_vec();
         // SAFETY: as above.
-        unsafe { (self.past)(false) };
+        unsafe { (self.bypass)(false) };
         seen
     }
 
@@ -135,7 +135,7 @@ impl Drop for Queues {
 fn a_named_queue_is_ordered_without_a_host_wait() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
     let buffer = queues.pending_buffer()?;
-    let stream = WorkStream::<WebGpu>::current(queues.held)?;
+    let stream = WorkStream::<WebGpu>::current(queues.device)?;
     for consumer in [stream.as_arg(), StreamArg::work_stream(), StreamArg::no_sync()] {
         assert_eq!(buffer.sync_for(consumer), Ok(()));
         assert_ne!(queues.pending(), 0, "the host did not wait");
@@ -170,7 +170,7 @@ fn a_wait_succeeds_while_another_thread_submits() -> Result<(), Error> {
         // SAFETY: any value will do.
         unsafe { (queues.busy)(busy) }
     };
-    let buffer = DeviceBuffer::<WebGpu>::from_slice(queues.held, &[BEFORE; COUNT])?;
+    let buffer = DeviceBuffer::<WebGpu>::from_slice(queues.device, &[BEFORE; COUNT])?;
     busy(true);
     let outcomes = (buffer.sync_for(StreamArg::unspecified()), buffer.to_vec::<u32>());
     busy(false);
@@ -184,18 +184,18 @@ fn without_a_sync_for_the_value_is_stale() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
     let buffer = queues.pending_buffer()?;
     assert_eq!(buffer.sync_for(StreamArg::no_sync()), Ok(()));
-    assert_eq!(queues.seen_elsewhere(&buffer)?, [BEFORE; COUNT], "stale: the copy is held back");
+    assert_eq!(queues.seen_elsewhere(&buffer)?, [BEFORE; COUNT], "stale: the copy is delayed");
     queues.set_open(true);
     assert_eq!(buffer.to_vec::<u32>()?, [AFTER; COUNT]);
     Ok(())
 }
 
-/// The last owner is dropped while the copy to the memory is held back.
+/// The last owner is dropped while the copy to the memory is delayed.
 #[test]
 fn memory_is_kept_until_the_queue_has_finished() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
     let buffer = queues.pending_buffer()?;
-    let copy = DeviceBuffer::<WebGpu>::zeroed(queues.held, DataType::U32, COUNT)?;
+    let copy = DeviceBuffer::<WebGpu>::zeroed(queues.device, DataType::U32, COUNT)?;
     let (from, to) = (place(&buffer), place(&copy));
     // SAFETY: 1. Both have as many bytes.
     unsafe { WebGpu::copy(copy.stream(), from, to, COUNT * 4) }?;

@@ -1,4 +1,4 @@
-//! wgpu-native, with a queue that can be held back.
+//! wgpu-native, with a queue that a test can delay.
 //!
 //! A driver that runs on the processor does copies within the call that submits them,
 //! so that no work is ever pending. This library is loaded instead of wgpu-native, and
@@ -52,7 +52,7 @@ unsafe fn real<F: Copy>(name: &str) -> F {
     *unsafe { library.get::<F>(name.as_bytes()) }.expect("a function of wgpu-native")
 }
 
-/// Functions that are passed on.
+/// Functions that are forwarded at once.
 macro_rules! forward {
     ($($name:ident($($argument:ident: $type:ty),*) $(-> $answer:ty)?;)+) => {$(
         #[unsafe(no_mangle)]
@@ -87,65 +87,65 @@ forward! {
 /// A call that waits in the queue.
 type Task = Box<dyn FnOnce() + Send>;
 
-/// The calls in the queue, and whether it runs.
-struct Held {
+/// The calls in the queue, and whether the gate is open.
+struct Queue {
     tasks: Vec<Task>,
     open: bool,
-    /// The call that is being passed on counts, too.
+    /// The number of calls, with the one that is being forwarded.
     pending: usize,
 }
 
-static HELD: Mutex<Held> = Mutex::new(Held { tasks: Vec::new(), open: true, pending: 0 });
+static QUEUE: Mutex<Queue> = Mutex::new(Queue { tasks: Vec::new(), open: true, pending: 0 });
 /// Whether the queue is never empty when a wait ends.
 static BUSY: AtomicBool = AtomicBool::new(false);
 static CHANGED: Condvar = Condvar::new();
 
-fn held() -> MutexGuard<'static, Held> {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+fn queue() -> MutexGuard<'static, Queue> {
+    QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until something is so.
-fn wait_until(is: impl Fn(&Held) -> bool) -> MutexGuard<'static, Held> {
-    CHANGED.wait_while(held(), |held| !is(held)).unwrap_or_else(PoisonError::into_inner)
+/// Waits until the queue fulfills a condition.
+fn wait_until(condition: impl Fn(&Queue) -> bool) -> MutexGuard<'static, Queue> {
+    CHANGED.wait_while(queue(), |queue| !condition(queue)).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Passes everything on, in order.
-fn play() {
+/// Forwards the calls in the queue, in order, while the gate is open.
+fn run() {
     loop {
-        let mut held = wait_until(|held| held.open && !held.tasks.is_empty());
-        let task = held.tasks.remove(0);
-        drop(held);
+        let mut queue = wait_until(|queue| queue.open && !queue.tasks.is_empty());
+        let task = queue.tasks.remove(0);
+        drop(queue);
         task();
-        self::held().pending -= 1;
+        self::queue().pending -= 1;
         CHANGED.notify_all();
     }
 }
 
 thread_local! {
     /// Whether this thread bypasses the queue.
-    static PAST: Cell<bool> = const { Cell::new(false) };
+    static BYPASS: Cell<bool> = const { Cell::new(false) };
 }
 
-fn give(task: Task) {
-    static PLAYER: OnceLock<thread::JoinHandle<()>> = OnceLock::new();
-    if PAST.get() {
+fn enqueue(task: Task) {
+    static THREAD: OnceLock<thread::JoinHandle<()>> = OnceLock::new();
+    if BYPASS.get() {
         return task();
     }
-    PLAYER.get_or_init(|| thread::spawn(play));
-    let mut held = held();
-    held.tasks.push(task);
-    held.pending += 1;
+    THREAD.get_or_init(|| thread::spawn(run));
+    let mut queue = self::queue();
+    queue.tasks.push(task);
+    queue.pending += 1;
     CHANGED.notify_all();
 }
 
-/// The call that another thread forwards.
-struct Given<T>(T);
+/// Arguments of a call that another thread forwards.
+struct SendArguments<T>(T);
 
 // SAFETY: objects of wgpu-native may be used by any thread; the arguments of callbacks
 // belong to them.
-unsafe impl<T> Send for Given<T> {}
+unsafe impl<T> Send for SendArguments<T> {}
 
-impl<T> Given<T> {
+impl<T> SendArguments<T> {
     fn take(self) -> T {
         self.0
     }
@@ -155,7 +155,7 @@ impl<T> Given<T> {
 unsafe extern "C" fn wgpuQueueSubmit(queue: Handle, count: usize, commands: *const Handle) {
     type Submit = unsafe extern "C" fn(Handle, usize, *const Handle);
     type Count = unsafe extern "C" fn(Handle);
-    // SAFETY: the caller has as many.
+    // SAFETY: the caller passes `count` command buffers.
     let commands = unsafe { std::slice::from_raw_parts(commands, count) }.to_vec();
     for each in &commands {
         // SAFETY: 1. Its type.
@@ -163,9 +163,9 @@ unsafe extern "C" fn wgpuQueueSubmit(queue: Handle, count: usize, commands: *con
         // SAFETY: the caller keeps it alive.
         unsafe { add_ref(*each) };
     }
-    let given = Given((queue, commands));
-    give(Box::new(move || {
-        let (queue, commands) = given.take();
+    let arguments = SendArguments((queue, commands));
+    enqueue(Box::new(move || {
+        let (queue, commands) = arguments.take();
         // SAFETY: 1. Its type.
         let submit = unsafe { real::<Submit>("wgpuQueueSubmit") };
         // SAFETY: the queue stays with its device, and commands have a reference.
@@ -193,11 +193,11 @@ unsafe extern "C" fn wgpuQueueWriteBuffer(
     let add_ref = unsafe { real::<Count>("wgpuBufferAddRef") };
     // SAFETY: the caller keeps it alive.
     unsafe { add_ref(buffer) };
-    // SAFETY: the caller has as many bytes.
+    // SAFETY: the caller passes `size` bytes.
     let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) }.to_vec();
-    let given = Given((queue, buffer));
-    give(Box::new(move || {
-        let (queue, buffer) = given.take();
+    let arguments = SendArguments((queue, buffer));
+    enqueue(Box::new(move || {
+        let (queue, buffer) = arguments.take();
         // SAFETY: 1. Its type.
         let write = unsafe { real::<Write>("wgpuQueueWriteBuffer") };
         // SAFETY: the buffer has a reference, and we own the bytes.
@@ -219,9 +219,9 @@ unsafe extern "C" fn wgpuBufferMapAsync(
     info: CallbackInfo,
 ) -> Future {
     type Map = unsafe extern "C" fn(Handle, u64, usize, usize, CallbackInfo) -> Future;
-    let given = Given((buffer, info));
-    give(Box::new(move || {
-        let (buffer, info) = given.take();
+    let arguments = SendArguments((buffer, info));
+    enqueue(Box::new(move || {
+        let (buffer, info) = arguments.take();
         // SAFETY: 1. Its type.
         let map = unsafe { real::<Map>("wgpuBufferMapAsync") };
         // SAFETY: the caller that maps a buffer waits for it.
@@ -233,37 +233,37 @@ unsafe extern "C" fn wgpuBufferMapAsync(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn wgpuDevicePoll(device: Handle, wait: u32, index: *const u64) -> u32 {
     type Poll = unsafe extern "C" fn(Handle, u32, *const u64) -> u32;
-    if wait != 0 && !PAST.get() {
-        drop(wait_until(|held| held.pending == 0));
+    if wait != 0 && !BYPASS.get() {
+        drop(wait_until(|queue| queue.pending == 0));
     }
     // SAFETY: 1. Its type.
     let poll = unsafe { real::<Poll>("wgpuDevicePoll") };
     // SAFETY: the caller's arguments.
     let empty = unsafe { poll(device, wait, index) };
-    if BUSY.load(Ordering::Relaxed) || !(PAST.get() || held().pending == 0) { 0 } else { empty }
+    if BUSY.load(Ordering::Relaxed) || !(BYPASS.get() || queue().pending == 0) { 0 } else { empty }
 }
 
-/// Holds the queue back, or lets it go on.
+/// Opens or closes the gate.
 #[unsafe(no_mangle)]
-extern "C" fn held_open(open: bool) {
-    held().open = open;
+extern "C" fn queue_open(open: bool) {
+    queue().open = open;
     CHANGED.notify_all();
 }
 
 /// Sets whether this thread bypasses the queue from now on.
 #[unsafe(no_mangle)]
-extern "C" fn held_past(past: bool) {
-    PAST.set(past);
+extern "C" fn queue_bypass(bypass: bool) {
+    BYPASS.set(bypass);
 }
 
-/// From now on some other thread has always submitted work since a wait began, or no longer.
+/// Sets whether [`wgpuDevicePoll`] reports that other work was submitted during the wait.
 #[unsafe(no_mangle)]
-extern "C" fn held_busy(busy: bool) {
+extern "C" fn queue_busy(busy: bool) {
     BUSY.store(busy, Ordering::Relaxed);
 }
 
-/// Returns how many calls wait in the queue.
+/// Returns the number of calls in the queue.
 #[unsafe(no_mangle)]
-extern "C" fn held_pending() -> usize {
-    held().pending
+extern "C" fn queue_pending() -> usize {
+    queue().pending
 }
