@@ -1,4 +1,8 @@
 //! Data types of elements, as run-time values: [`DataType`].
+//!
+//! A new type code is a number in [`ffi`], named types in `data_types!`, and its widths in
+//! `DataType::whole_byte_size`, or `is_narrower_than_a_byte`. If it is the highest code, it is
+//! `DataType::LAST_CODE`.
 
 use core::fmt;
 
@@ -106,6 +110,9 @@ data_types! {
 }
 
 impl DataType {
+    /// The highest type code of the standard.
+    pub(crate) const LAST_CODE: DLDataTypeCode = ffi::kDLBcomplex;
+
     /// Creates a type from its three parts, as the standard stores them.
     pub const fn new(code: DLDataTypeCode, bits: u8, lanes: u16) -> Self {
         Self(DLDataType { code, bits, lanes })

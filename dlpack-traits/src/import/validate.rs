@@ -7,7 +7,6 @@ use crate::describe::{ElementRange, stored_bits};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::ffi;
 use crate::flags::Flags;
 use crate::strides::{self, Extent};
 use crate::version::Version;
@@ -209,7 +208,7 @@ impl Metadata {
 /// not accessed as a Rust type.
 fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
     let from_later = version.is_some_and(|version| version > Version::CURRENT)
-        && dtype.code() > ffi::kDLBcomplex
+        && dtype.code() > DataType::LAST_CODE
         && dtype.element_bits() != 0;
     if dtype.is_well_formed() || from_later {
         Ok(())
