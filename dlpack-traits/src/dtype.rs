@@ -2,7 +2,8 @@
 //!
 //! A new type code is a number in [`ffi`], named types in `data_types!`, and its widths in
 //! `DataType::whole_byte_size`, or `is_narrower_than_a_byte`. If it is the highest code, it is
-//! `DataType::LAST_CODE`.
+//! `DataType::LAST_CODE`. The derive has the names again (`dtype_names`), and the tests have the
+//! widths again (`tests/rust/bounds/oracle.rs`, `quality/fuzz/src/judge.rs`).
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! The error type of this crate: [`Error`].
+//! The error type of this crate: [`Error`]. Its messages are in `error/text.rs`.
 
 mod text;
 

@@ -1,6 +1,7 @@
 //! The error messages of the derive, one function for each error.
 //! `docs/ERRORS.md` defines the style; `ui-tests` contains each message in
-//! context.
+//! context. Messages about types, which the macro cannot see, are attributes and assertions
+//! in `dlpack_traits::__private`.
 
 mod attribute;
 mod import;

@@ -1,5 +1,6 @@
 //! The claims of a foreign struct, and the validation that needs no access to its memory.
-//! Pure functions on plain data.
+//! Pure functions on plain data. Alignment is checked where elements are accessed:
+//! `describe::alignment`, `import::typed`.
 
 use super::ImportPolicy;
 use super::dims::{INLINE, ImportedDims};

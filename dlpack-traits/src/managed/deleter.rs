@@ -1,4 +1,5 @@
-//! The deleter of every tensor that this crate exports.
+//! The deleter of every tensor that this crate exports. For owners that are Python objects, it
+//! attaches to the interpreter or leaks at its exit: `python::interpreter`.
 
 use core::mem::needs_drop;
 

@@ -4,7 +4,8 @@
 //! it terminates a thread that acquires the GIL then, unwinding through the Rust frames
 //! below, and in free-threaded builds it frees the state of a thread that is attaching.
 //! Therefore an `atexit` function, which runs while threads can still attach, waits for
-//! running deleters and prevents later ones from attaching.
+//! running deleters and prevents later ones from attaching. `drop_attached` drops or leaks the
+//! Python objects of a deleter accordingly, and `pending_exception` calls deleters of imports.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
