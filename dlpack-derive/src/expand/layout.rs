@@ -122,6 +122,14 @@ impl<'a> Writer<'a> {
             __dlpack::shape_of_rank::<#shape, #int>(__out, #list, #rank))
     }
 
+    /// As [`call`](Self::call), for a shape and strides, which one pass writes.
+    fn shape_and_strides(dims: RoleField<'a>, strides: RoleField<'a>) -> TokenStream {
+        let (shape, dims) = (dims.ty, borrowed(dims));
+        let (steps, strides) = (strides.ty, borrowed(strides));
+        quote_spanned!(Span::mixed_site()=>
+            __dlpack::shape_and_strides::<#shape, #steps>(__out, #dims, #strides))
+    }
+
     /// Replaces the expression. The previous one becomes a statement, whose variable the
     /// new one uses.
     fn set(&mut self, layout: TokenStream) {
@@ -138,6 +146,13 @@ impl<'a> Writer<'a> {
 
     fn steps(&mut self, shape: &Shape<'a>, steps: &Steps<'a>) {
         let here = Span::mixed_site();
+        if let (Shape::Field { dims, ndim: None }, Steps::Strides(Unit::Elements, strides)) =
+            (shape, steps)
+        {
+            if dims.with.is_none() && strides.with.is_none() {
+                return self.set(Self::shape_and_strides(*dims, *strides));
+            }
+        }
         let (tokens, rank) = match shape {
             Shape::Field { dims, ndim: Some(ndim) }
                 if dims.with.is_none() && ndim.with.is_none() =>

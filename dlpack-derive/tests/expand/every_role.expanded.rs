@@ -28,10 +28,10 @@ const _: () = {
                     Self,
                 >(
                     {
-                        let __shaped = __dlpack::shape::<[u32; 2]>(__out, &self.extents);
-                        let __shaped = __dlpack::strides::<
+                        let __shaped = __dlpack::shape_and_strides::<
+                            [u32; 2],
                             [i16; 2],
-                        >(__shaped, &self.steps);
+                        >(__out, &self.extents, &self.steps);
                         let __shaped = __dlpack::byte_offset::<
                             usize,
                         >(__shaped, &self.byte_offset);

@@ -144,8 +144,10 @@ const _: () = {
             &'__dlpack self,
             __out: __dlpack::Describe<'__dlpack>,
         ) -> __dlpack::Shaped<'__dlpack> {
-            let __shaped = __dlpack::shape::<Vec<usize>>(__out, &self.shape);
-            let __shaped = __dlpack::strides::<Vec<isize>>(__shaped, &self.strides);
+            let __shaped = __dlpack::shape_and_strides::<
+                Vec<usize>,
+                Vec<isize>,
+            >(__out, &self.shape, &self.strides);
             __dlpack::offset::<usize>(__shaped, &self.start)
         }
     }

@@ -85,6 +85,16 @@ pub fn strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &'a D) -
     shaped.strides(field.list())
 }
 
+/// Applies the fields `shape` and `strides`.
+#[inline(always)]
+pub fn shape_and_strides<'a, D: ShapeField + ?Sized, S: StridesField + ?Sized>(
+    out: Describe<'a>,
+    shape: &'a D,
+    strides: &'a S,
+) -> Shaped<'a> {
+    out.shape_and_strides(shape.list(), strides.list())
+}
+
 /// Applies the field `strides(bytes)`.
 #[inline(always)]
 pub fn byte_strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &D) -> Shaped<'a> {

@@ -7,7 +7,7 @@ use core::mem::MaybeUninit;
 use core::slice;
 
 use super::slot::{INLINE, Slot, SlotMut};
-use super::walk::{ElementRange, contiguous};
+use super::walk::{ElementRange, contiguous, strided};
 use crate::dims::Dim;
 use crate::error::Error;
 use crate::ffi::DLTensor;
@@ -52,6 +52,45 @@ impl<'a> Lists<'a> {
             None => (ElementRange::BEYOND, write_unusual(slot.reborrow(), shape)),
         };
         (Self { slot, start, ndim }, reach, refused)
+    }
+
+    /// As [`new`](Self::new) and [`set_strides`](Self::set_strides), in one pass: returns the lists,
+    /// the elements that they reach, whether these are known not to overlap, and whether the
+    /// lists were refused.
+    #[inline(always)]
+    pub(super) fn strided<I: Dim, J: Dim>(
+        mut slot: SlotMut<'a>,
+        shape: &[I],
+        strides: &[J],
+    ) -> (Self, ElementRange, bool, bool) {
+        let ndim = shape.len();
+        let Some(start) = slot.room(ndim) else {
+            return (
+                Self { start: slot.inline(), slot, ndim: 0 },
+                ElementRange::BEYOND,
+                false,
+                true,
+            );
+        };
+        let numbers = start.cast::<MaybeUninit<i64>>();
+        // SAFETY: there is room for twice `ndim` numbers, which only we access.
+        let dims_to = unsafe { slice::from_raw_parts_mut(numbers, ndim) };
+        // SAFETY: as above, and these are the second half.
+        let strides_to = unsafe { slice::from_raw_parts_mut(numbers.wrapping_add(ndim), ndim) };
+        let places = dims_to.iter_mut().zip(strides_to.iter_mut());
+        let axes = shape.iter().zip(strides).zip(places).rev();
+        let axes = axes.map(|((dim, stride), places)| (dim.to_i64(), stride.to_i64(), places));
+        let walked = (strides.len() == ndim).then(|| {
+            strided(axes, |(dim_to, stride_to), dim, stride| {
+                dim_to.write(dim);
+                stride_to.write(stride);
+            })
+        });
+        let (reach, apart, refused) = match walked.flatten() {
+            Some((reach, apart)) => (reach, apart, false),
+            None => (ElementRange::BEYOND, false, write_both(slot.reborrow(), shape, strides)),
+        };
+        (Self { slot, start, ndim }, reach, apart, refused)
     }
 
     /// Rewrites the lists with only the first `ndim` dimensions. There are at least `ndim`,
@@ -323,6 +362,19 @@ fn write_all<I: Dim>(mut slot: SlotMut<'_>, refused: bool, strides: &[I]) -> boo
         place.write(stride);
     }
     refused
+}
+
+/// Writes a shape and strides that [`strided`] did not accept. Returns whether one of them is
+/// refused.
+#[cold]
+#[inline(never)]
+fn write_both<I: Dim, J: Dim>(mut slot: SlotMut<'_>, shape: &[I], strides: &[J]) -> bool {
+    let refused = write_unusual(slot.reborrow(), shape);
+    if strides.len() == shape.len() {
+        return write_all(slot, refused, strides);
+    }
+    refuse_rank(slot, refused, shape.len(), strides.len());
+    true
 }
 
 /// A slot in which a tensor was described.

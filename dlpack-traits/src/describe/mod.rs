@@ -136,10 +136,49 @@ impl<'a> Describe<'a> {
         Shaped::new(Lists::new(self.slot, shape.as_dims()))
     }
 
+    /// Sets the shape, and the strides in **elements**, in one pass over both: the same as
+    /// [`shape`](Self::shape) and [`Shaped::strides`], and faster.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
+    ///
+    /// struct View {
+    ///     data: Vec<f32>,
+    ///     shape: Vec<usize>,
+    ///     strides: Vec<isize>,
+    /// }
+    ///
+    /// impl DLPackExport for View {
+    ///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    ///         out.shape_and_strides(&self.shape, &self.strides).data(self.data.data())
+    ///     }
+    /// }
+    ///
+    /// let columns = View { data: vec![0.0; 6], shape: vec![3, 2], strides: vec![1, 3] };
+    /// assert_eq!(columns.tensor()?.strides(), [1, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn shape_and_strides<D, S>(self, shape: &'a D, strides: &'a S) -> Shaped<'a>
+    where
+        D: AsDims + ?Sized,
+        S: AsDims + ?Sized,
+    {
+        let (dims, steps) = (shape.as_dims(), strides.as_dims());
+        let lists = Lists::strided(self.slot, dims, steps);
+        Shaped::strided(lists, [D::Dim::stored(dims), S::Dim::stored(steps)])
+    }
+
     /// Sets all attributes from a [`Layout`].
     #[inline]
     pub fn layout(self, layout: Layout<'a>) -> Shaped<'a> {
         let Layout { shape, strides, offset, len, dtype, device, padded } = layout;
+        if let layout::Strides::Elements(strides) = &strides {
+            if let (Some(shape), Some(strides)) = (shape.as_borrowed(), strides.as_borrowed()) {
+                let shaped = self.shape_and_strides(shape, strides);
+                return Shaped { offset, len, dtype, device, padded, ..shaped };
+            }
+        }
         let shaped = match shape.as_borrowed() {
             Some(shape) => self.shape(shape),
             None => self.shape_from(&shape),

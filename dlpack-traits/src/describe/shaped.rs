@@ -79,6 +79,16 @@ impl<'a> Shaped<'a> {
         }
     }
 
+    /// A shape with explicit strides, and their addresses.
+    #[inline(always)]
+    pub(super) fn strided(
+        (lists, reach, apart, refused): (Lists<'a>, ElementRange, bool, bool),
+        stored: [*const i64; 2],
+    ) -> Self {
+        let strides = Strides::Elements;
+        Self { strides, apart, stored, unfit: false, ..Self::new((lists, reach, refused)) }
+    }
+
     /// Records the address of a borrowed shape.
     #[inline(always)]
     pub(super) fn stored_shape(mut self, stored: *const i64) -> Self {

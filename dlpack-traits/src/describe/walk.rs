@@ -19,6 +19,28 @@ pub(crate) fn contiguous<T>(
     Some(numel)
 }
 
+/// Passes each dimension and stride to `write`, from the fastest axis to the slowest, and returns
+/// the elements that they reach, and whether these are known not to overlap: see
+/// [`ElementRange::strided`].
+///
+/// `None` as for [`contiguous`], at a stride that is `None`, and if an end does not fit in 64 bits.
+#[inline(always)]
+pub(crate) fn strided<T>(
+    axes: impl Iterator<Item = (Option<i64>, Option<i64>, T)>,
+    mut write: impl FnMut(T, i64, i64),
+) -> Option<(ElementRange, bool)> {
+    let (mut numel, mut apart) = (1_i64, true);
+    let mut reach = ElementRange::of_contiguous(1);
+    for (dim, stride, place) in axes {
+        let (dim, stride) = (dim.filter(|&dim| dim > 0)?, stride?);
+        write(place, dim, stride);
+        apart &= reach.is_below(dim, stride);
+        reach.step(dim, stride)?;
+        numel = numel.checked_mul(dim)?;
+    }
+    Some((reach, apart))
+}
+
 /// The range of elements that a layout reaches, counted from the first element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ElementRange {
@@ -58,12 +80,18 @@ impl ElementRange {
         for (dim, stride, place) in axes {
             let stride = stride?;
             write(place, stride);
-            #[expect(clippy::cast_sign_loss, reason = "`high` is not below `low`")]
-            let span = it.high.wrapping_sub(it.low) as u64;
-            apart &= dim < 2 || stride.unsigned_abs() > span;
+            apart &= it.is_below(dim, stride);
             it.step(dim, stride)?;
         }
         Some((it, apart))
+    }
+
+    /// Whether the steps along another axis are larger than the span of all axes so far.
+    #[inline(always)]
+    #[expect(clippy::cast_sign_loss, reason = "`high` is not below `low`")]
+    const fn is_below(self, dim: i64, stride: i64) -> bool {
+        let span = self.high.wrapping_sub(self.low) as u64;
+        dim < 2 || stride.unsigned_abs() > span
     }
 
     /// Adds an axis. `None` if an end does not fit in 64 bits.

@@ -328,7 +328,8 @@ fn later(version: Version) -> u8 {
 /// Describes the layout of the elements within [`memory_of`] the tensor.
 #[inline(always)]
 pub(super) fn describe_layout_of<'a>(tensor: &'a ImportedTensor, out: Describe<'a>) -> Shaped<'a> {
-    out.shape(tensor.shape()).strides(tensor.strides()).byte_offset(byte_offset_of(tensor))
+    let (shape, strides) = (tensor.shape(), tensor.strides());
+    out.shape_and_strides(shape, strides).byte_offset(byte_offset_of(tensor))
 }
 
 /// Describes the layout for elements that are arrays with these axes. A stride that is not
