@@ -20,8 +20,13 @@ mod in_rust;
 type Routine = unsafe fn(*const u8, *mut u8, usize);
 
 /// The functions that copy blocks.
-const ROUTINES: [Routine; 4] =
-    [copy_from_shared, copy_to_shared, in_rust::copy_from_shared, in_rust::copy_to_shared];
+const ROUTINES: [Routine; 5] = [
+    copy_from_shared,
+    copy_without_avx,
+    copy_to_shared,
+    in_rust::copy_from_shared,
+    in_rust::copy_to_shared,
+];
 
 /// The largest distance from an aligned address that is tested.
 const SKEWS: usize = if cfg!(miri) { 2 } else { 17 };
@@ -29,6 +34,23 @@ const SKEWS: usize = if cfg!(miri) { 2 } else { 17 };
 const LENGTHS: usize = if cfg!(miri) { 12 } else { 300 };
 /// Some greater lengths: around the threshold of `rep movsb`, and pages.
 const LONG: [usize; 8] = [1022, 1023, 1024, 1025, 1087, 4096, 12_289, 100_003];
+
+std::thread_local! {
+    /// Whether this thread copies as on a processor without AVX.
+    pub(super) static NO_AVX: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
+}
+
+/// [`copy_from_shared`] as on a processor without AVX.
+///
+/// # Safety
+///
+/// Those of [`copy_from_shared`].
+unsafe fn copy_without_avx(from: *const u8, to: *mut u8, len: usize) {
+    NO_AVX.set(true);
+    // SAFETY: guaranteed by the caller.
+    unsafe { copy_from_shared(from, to, len) };
+    NO_AVX.set(false);
+}
 
 /// # Safety
 ///
@@ -97,6 +119,23 @@ fn blocks_are_copied_as_they_are() {
                 check(routine, skew, (skew * 5 + 3) % 17, len);
             }
         }
+    }
+}
+
+/// Distances of source and destination at which `rep movsb` is slow, and others.
+#[test]
+fn blocks_are_copied_at_any_distance() {
+    const LEN: usize = if cfg!(miri) { 200 } else { 3 * 4096 + 77 };
+    let from = pattern(LEN, 0);
+    let mut to = vec![0; LEN + 4096 + 80];
+    for distance in [0, 1, 63, 64] {
+        let here = to.as_ptr().addr().wrapping_sub(from.as_ptr().addr()) % 4096;
+        let start = 4096 - here + distance;
+        // SAFETY: 1 to 3. Both vectors contain `LEN` bytes there, and nothing else accesses them.
+        unsafe { copy_from_shared(from.as_ptr(), to[start..].as_mut_ptr(), LEN) };
+        assert!(to[start..][..LEN] == from, "{distance}");
+        assert!(to[..start].iter().chain(&to[start + LEN..]).all(|&byte| byte == 0));
+        to.fill(0);
     }
 }
 
@@ -278,7 +317,7 @@ mod guarded {
         let from = Guarded::new();
         let mut to = vec![0; PAGE];
         from.allow(READ);
-        for routine in [copy_from_shared, in_rust::copy_from_shared] {
+        for routine in [copy_from_shared, copy_without_avx, in_rust::copy_from_shared] {
             for len in (0..LENGTHS).chain(LONG).filter(|&len| len <= PAGE) {
                 // SAFETY: 1 to 3. The page and the vector contain `len` bytes.
                 unsafe { routine(from.0, to.as_mut_ptr(), len) };

@@ -11,23 +11,102 @@ pub(super) const WIDEST: usize = 16;
 
 /// Copies `len` bytes, reading and writing each of them once.
 ///
-/// From 1,024 bytes on it uses `rep movsb`, which processors since 2012 (Intel) and 2020
-/// (AMD) execute as fast as the loops of `memcpy`. Below, it uses SSE2, because starting
-/// a string instruction takes some 15 ns. Measured on Sapphire Rapids, 4 KiB: 24 ns,
-/// `memcpy` 25, the loop of SSE2 45, a loop of `AtomicU8` 1,700. 256 bytes: 6 ns,
-/// `memcpy` 4, `rep movsb` 10.
+/// From 1,024 bytes on it uses `rep movsb`, which processors since 2012 (Intel) and 2020 (AMD)
+/// execute as fast as the loops of `memcpy`, and which takes some 15 ns to start. Measured on
+/// Sapphire Rapids, 4 KiB: 24 ns, `memcpy` 25, the loop of SSE2 45, a loop of `AtomicU8` 1,700.
+///
+/// If the destination is up to 63 bytes after the source, modulo 4,096, Zen processors take 2 to
+/// 3 times as long for it. Then, and below 1,024 bytes, it copies 32 bytes at a time where there
+/// is AVX. Measured on a Zen 4: 4 KiB with this distance 50 ns, `rep movsb` 98; 256 bytes 2.4 ns,
+/// `memcpy` 2.9, SSE2 4.3.
 ///
 /// # Safety
 ///
 /// Those of [`super::copy_from_shared`] or [`super::copy_to_shared`].
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+    let after = to.addr().wrapping_sub(from.addr()) % 4096;
+    let is_slow = (1..64).contains(&after);
+    let wide = if len >= 128 && (len < REP || is_slow) && has_avx() { len & !127 } else { 0 };
+    if wide != 0 {
+        // SAFETY: 1. `wide` is a multiple of 128 and not 0, and there is AVX. The caller's
+        // obligations hold for fewer bytes too.
+        unsafe { copy_wide(from, to, wide) };
+    }
+    // Both addresses are inside of the ranges, or at their ends.
+    let (from, to) = (from.wrapping_add(wide), to.wrapping_add(wide));
+    // SAFETY: the caller's obligations, for the rest of the bytes.
+    unsafe { copy_narrow(from, to, len.wrapping_sub(wide)) };
+}
+
+/// The number of bytes from which on `rep movsb` is the fastest.
+const REP: usize = 1024;
+
+/// Copies `len` bytes by 32 bytes at a time.
+///
+/// # Safety
+///
+/// 1. `len` is a multiple of 128 and not 0, and the processor has AVX.
+/// 2. Those of [`super::copy_from_shared`] or [`super::copy_to_shared`].
+#[inline(always)]
+unsafe fn copy_wide(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the block reads `len` bytes at `from`, writes them to `to`, and accesses no
+    // other memory; both ranges are valid by 2. The processor has AVX by 1; `vzeroupper` changes
+    // the upper half of each `ymm` register, so all are declared as changed. The effect of the
+    // block on memory is that of `portable`: see the module.
+    unsafe {
+        asm!(
+            "2:",
+            "vmovups ymm0, ymmword ptr [{from}]",
+            "vmovups ymm1, ymmword ptr [{from} + 32]",
+            "vmovups ymm2, ymmword ptr [{from} + 64]",
+            "vmovups ymm3, ymmword ptr [{from} + 96]",
+            "sub {from}, -128",
+            "vmovups ymmword ptr [{to}], ymm0",
+            "vmovups ymmword ptr [{to} + 32], ymm1",
+            "vmovups ymmword ptr [{to} + 64], ymm2",
+            "vmovups ymmword ptr [{to} + 96], ymm3",
+            "sub {to}, -128",
+            "sub {len}, 128",
+            "jnz 2b",
+            "vzeroupper",
+            len = inout(reg) len => _,
+            from = inout(reg) from => _,
+            to = inout(reg) to => _,
+            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+            out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+            out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+            out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+            options(nostack),
+        );
+    }
+}
+
+/// Whether the processor has AVX, and the operating system saves its registers.
+#[inline(always)]
+fn has_avx() -> bool {
+    #[cfg(test)]
+    if super::tests::NO_AVX.get() {
+        return false;
+    }
+    #[cfg(feature = "std")]
+    return std::arch::is_x86_feature_detected!("avx");
+    #[cfg(not(feature = "std"))]
+    return cfg!(target_feature = "avx");
+}
+
+/// Copies `len` bytes by SSE2, and from [`REP`] bytes on by `rep movsb`.
+///
+/// # Safety
+///
+/// Those of [`super::copy_from_shared`] or [`super::copy_to_shared`].
+unsafe fn copy_narrow(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the block reads `len` bytes at `from`, writes them to `to`, and accesses no
     // other memory; both ranges are valid by the caller's obligations. The direction flag
     // is clear at the start of a block. Its effect on memory is that of `portable`: see
     // the module.
     unsafe {
         asm!(
-            "cmp {len}, 1024",
+            "cmp {len}, {rep}",
             "jb 2f",
             "mov rcx, {len}",
             "rep movsb",
@@ -93,6 +172,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
             "movzx ecx, byte ptr [rsi]",
             "mov byte ptr [rdi], cl",
             "9:",
+            rep = const REP,
             len = inout(reg) len => _,
             inout("rsi") from => _,
             inout("rdi") to => _,
