@@ -28,9 +28,37 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     let is_slow = (1..64).contains(&after);
     let wide = if len >= 128 && (len < REP || is_slow) && has_avx() { len & !127 } else { 0 };
     if wide != 0 {
-        // SAFETY: 1. `wide` is a multiple of 128 and not 0, and there is AVX. The caller's
-        // obligations hold for fewer bytes too.
-        unsafe { copy_wide(from, to, wide) };
+        // SAFETY: the block reads `wide` bytes at `from`, which are at most `len`, writes them to
+        // `to`, and accesses no other memory; both ranges are valid by the caller's obligations.
+        // The processor has AVX; `vzeroupper` changes the upper half of each `ymm` register, so
+        // all are declared as changed. The effect of the block on memory is that of `portable`:
+        // see the module.
+        unsafe {
+            asm!(
+                "2:",
+                "vmovups ymm0, ymmword ptr [{from}]",
+                "vmovups ymm1, ymmword ptr [{from} + 32]",
+                "vmovups ymm2, ymmword ptr [{from} + 64]",
+                "vmovups ymm3, ymmword ptr [{from} + 96]",
+                "sub {from}, -128",
+                "vmovups ymmword ptr [{to}], ymm0",
+                "vmovups ymmword ptr [{to} + 32], ymm1",
+                "vmovups ymmword ptr [{to} + 64], ymm2",
+                "vmovups ymmword ptr [{to} + 96], ymm3",
+                "sub {to}, -128",
+                "sub {wide}, 128",
+                "jnz 2b",
+                "vzeroupper",
+                wide = inout(reg) wide => _,
+                from = inout(reg) from => _,
+                to = inout(reg) to => _,
+                out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+                out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+                options(nostack),
+            );
+        }
     }
     // Both addresses are inside of the ranges, or at their ends.
     let (from, to) = (from.wrapping_add(wide), to.wrapping_add(wide));
@@ -40,46 +68,6 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 
 /// The number of bytes from which on `rep movsb` is the fastest.
 const REP: usize = 1024;
-
-/// Copies `len` bytes by 32 bytes at a time.
-///
-/// # Safety
-///
-/// 1. `len` is a multiple of 128 and not 0, and the processor has AVX.
-/// 2. Those of [`super::copy_from_shared`] or [`super::copy_to_shared`].
-#[inline(always)]
-unsafe fn copy_wide(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the block reads `len` bytes at `from`, writes them to `to`, and accesses no
-    // other memory; both ranges are valid by 2. The processor has AVX by 1; `vzeroupper` changes
-    // the upper half of each `ymm` register, so all are declared as changed. The effect of the
-    // block on memory is that of `portable`: see the module.
-    unsafe {
-        asm!(
-            "2:",
-            "vmovups ymm0, ymmword ptr [{from}]",
-            "vmovups ymm1, ymmword ptr [{from} + 32]",
-            "vmovups ymm2, ymmword ptr [{from} + 64]",
-            "vmovups ymm3, ymmword ptr [{from} + 96]",
-            "sub {from}, -128",
-            "vmovups ymmword ptr [{to}], ymm0",
-            "vmovups ymmword ptr [{to} + 32], ymm1",
-            "vmovups ymmword ptr [{to} + 64], ymm2",
-            "vmovups ymmword ptr [{to} + 96], ymm3",
-            "sub {to}, -128",
-            "sub {len}, 128",
-            "jnz 2b",
-            "vzeroupper",
-            len = inout(reg) len => _,
-            from = inout(reg) from => _,
-            to = inout(reg) to => _,
-            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
-            out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
-            out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
-            out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
-            options(nostack),
-        );
-    }
-}
 
 /// Whether the processor has AVX, and the operating system saves its registers.
 #[inline(always)]
@@ -209,34 +197,21 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
             value
         }};
     }
-    match len {
-        1 => {
-            let value = load!(u32, reg, "movzx {value:e}, byte ptr [{from}]").to_ne_bytes()[0];
-            // SAFETY: by 3 `len` bytes may be written.
-            unsafe { to.write(value) };
-        }
-        2 => {
-            let [low, high, ..] =
-                load!(u32, reg, "movzx {value:e}, word ptr [{from}]").to_ne_bytes();
-            // SAFETY: as above; an array of bytes needs no alignment.
-            unsafe { to.cast::<[u8; 2]>().write([low, high]) };
-        }
-        4 => {
-            let value = load!(u32, reg, "mov {value:e}, dword ptr [{from}]").to_ne_bytes();
-            // SAFETY: as above.
-            unsafe { to.cast::<[u8; 4]>().write(value) };
-        }
+    let value = match len {
+        1 => u64::from(load!(u32, reg, "movzx {value:e}, byte ptr [{from}]")),
+        2 => u64::from(load!(u32, reg, "movzx {value:e}, word ptr [{from}]")),
+        4 => u64::from(load!(u32, reg, "mov {value:e}, dword ptr [{from}]")),
         16 => {
             let value = load!(__m128i, xmm_reg, "movups {value}, xmmword ptr [{from}]");
-            // SAFETY: as above; the write does not require an alignment.
-            unsafe { to.cast::<__m128i>().write_unaligned(value) };
+            // SAFETY: by 3 `len` bytes may be written; the write does not require an alignment.
+            return unsafe { to.cast::<__m128i>().write_unaligned(value) };
         }
-        _ => {
-            let value = load!(u64, reg, "mov {value}, qword ptr [{from}]").to_ne_bytes();
-            // SAFETY: as above.
-            unsafe { to.cast::<[u8; 8]>().write(value) };
-        }
-    }
+        _ => load!(u64, reg, "mov {value}, qword ptr [{from}]"),
+    };
+    // The first bytes of a number are its lowest.
+    let bytes = value.to_le_bytes();
+    // SAFETY: by 3 `len` bytes may be written, and `len` is at most 8 here.
+    unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), len) };
 }
 
 /// Reads four runs at equal distances by one instruction each, and writes those of 4 and of 8
