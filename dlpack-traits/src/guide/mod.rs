@@ -1,4 +1,4 @@
-//! The manual: one page per task.
+//! The guide: one page per task.
 //!
 //! | task | page |
 //! |---|---|
