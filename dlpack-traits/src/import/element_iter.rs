@@ -16,8 +16,8 @@ impl<'a, T: Readable> Elements<'a, T> {
     /// Iterates over all elements in row-major order of their indices, and validates each
     /// of them. For types without invalid bit patterns, [`iter`](Self::iter) is simpler.
     ///
-    /// The iterator allocates a block, of 8 KiB or of the rows of a tile;
-    /// [`try_for_each_block`](Self::try_for_each_block) does so only for tiles.
+    /// The iterator allocates a buffer of at most 8 KiB (1 MiB for a transposed tensor);
+    /// [`try_for_each_block`](Self::try_for_each_block) does so only for a transposed tensor.
     #[inline]
     pub fn try_iter(
         &self,
@@ -29,8 +29,9 @@ impl<'a, T: Readable> Elements<'a, T> {
 impl<'a, T> Elements<'a, T> {
     /// Iterates over all elements in row-major order of their indices.
     ///
-    /// The iterator allocates a block, of 8 KiB or of the rows of a tile;
-    /// [`for_each_block`](Self::for_each_block) does so only for tiles, and is faster.
+    /// The iterator allocates a buffer of at most 8 KiB (1 MiB for a transposed tensor);
+    /// [`for_each_block`](Self::for_each_block) does so only for a transposed tensor, and is
+    /// faster.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + FusedIterator + use<'a, T>
     where

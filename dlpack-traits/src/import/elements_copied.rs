@@ -19,7 +19,8 @@ use crate::storage::LARGE;
 const FRESH: usize = 2048;
 
 impl<T: Readable> Elements<'_, T> {
-    /// Copies all elements in row-major order, each read at its own moment.
+    /// Copies all elements in row-major order. The copy is not a snapshot: elements can be written
+    /// while it is made.
     ///
     /// # Errors
     ///
@@ -37,7 +38,8 @@ impl<T: Readable> Elements<'_, T> {
         Ok(copy)
     }
 
-    /// Copies all elements in row-major order to a slice, each read at its own moment.
+    /// Copies all elements in row-major order to a slice. The copy is not a snapshot: elements can
+    /// be written while it is made.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};

@@ -300,10 +300,10 @@ impl<T> ElementsMut<'_, T> {
     /// another.
     ///
     /// A dense tensor (without gaps, in any order of its axes, also transposed or reversed) is
-    /// changed by up to 256 bytes at a time, in the time of a loop over a slice. A tensor with
-    /// gaps is copied to a block, changed and written back; if its elements have 8 bytes or more,
-    /// each contiguous piece is changed without a block. If the function panics, the group of
-    /// elements that is being changed and all after it are unchanged.
+    /// changed by up to 256 bytes at a time, in the time of a loop over a slice. In a tensor with
+    /// gaps, elements of less than 8 bytes are changed in blocks that are written back; larger ones
+    /// directly. If the function panics, the group of elements that is being changed and all after
+    /// it are unchanged.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};

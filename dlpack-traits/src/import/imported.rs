@@ -37,8 +37,9 @@ use crate::version::Version;
 /// | do not access it | `&mut [T]` | [`exclusive`](Self::exclusive), for memory that this program exported by value and that has no other owner, or for a copy that it made ([`to_own_copy`](Self::to_own_copy)); or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
 ///
 /// The second and third rows without `unsafe` are for tensors that this program exported itself
-/// ([`ManagedTensor::import`](crate::ManagedTensor::import)). A tensor that passed through C or
-/// Python is treated as in the first row.
+/// ([`ManagedTensor::import`](crate::ManagedTensor::import)), and for copies by
+/// [`to_own_copy`](Self::to_own_copy). A tensor that passed through C or Python is treated as in
+/// the first row.
 ///
 /// The memory of a legacy struct is [read-only](Self::is_read_only), because the struct has
 /// no READ_ONLY flag, unless [`ImportPolicy::legacy_writable`] allows writes.
@@ -70,9 +71,9 @@ use crate::version::Version;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The handle is one pointer to a heap allocation, which stores the validated metadata. A handle that stored shape and strides inline would not
-/// allocate, but each move of it would cost more; [`ImportedSlice`](crate::ImportedSlice)
-/// allocates nothing.
+/// The handle is one pointer to a heap allocation, which stores the validated metadata. A handle
+/// that stored shape and strides inline would not allocate, but each move of it would cost more;
+/// [`ImportedSlice`](crate::ImportedSlice) allocates nothing.
 pub struct ImportedTensor {
     /// The only owner of the node, unless this handle is a part of an `ImportedStorage`.
     node: TryArc<Node>,
@@ -104,13 +105,13 @@ impl ImportedTensor {
     ///    be called once, by any thread, and no one else calls it.
     /// 3. If `ndim` is 1 to 64, each of `shape` and `strides` is NULL, or points to `ndim`
     ///    aligned, initialized numbers, which no one writes meanwhile.
-    /// 4. If this returns `Ok`: from the lowest byte of an element to the
-    ///    highest, all memory that the struct describes is part of one
-    ///    allocation on `device`, is initialized and, until the deleter is
-    ///    called, may be read by any thread, and written too, unless READ_ONLY
-    ///    is set, or the struct is a legacy one and the policy is not
-    ///    [`legacy_writable`](ImportPolicy::legacy_writable). On host devices the
-    ///    elements are ready when this is called.
+    /// 4. If this returns `Ok`, the following holds for all memory that the struct describes, from
+    ///    the lowest byte of an element to the highest:
+    ///    - it is part of one allocation on `device`;
+    ///    - it is initialized, and on host devices the elements are ready when this is called;
+    ///    - any thread may read it until the deleter is called;
+    ///    - any thread may also write it until then, unless READ_ONLY is set, or the struct is a
+    ///      legacy one and the policy is not [`legacy_writable`](ImportPolicy::legacy_writable).
     /// 5. Until the deleter is called, no one writes an element at the moment at which it
     ///    is read through this handle, or accesses it at the moment at which it is written
     ///    through this handle ([`elements_mut`](Self::elements_mut)), except byte-wise

@@ -43,15 +43,16 @@ use crate::version::Version;
 /// # Device memory
 ///
 /// An `ImportedStorage` has no backend, so it cannot order the work of a consumer's stream after
-/// work that a device has not finished. Other exports than these return [`Error::NoBackend`] or
-/// [`Error::StreamOnHost`]; to export for a stream, use
-/// [`DeviceBuffer::from_foreign`](crate::backend::DeviceBuffer::from_foreign).
+/// work that a device has not finished.
 ///
 /// | memory of | is exported |
 /// |---|---|
-/// | a device | to consumers that name no stream |
-/// | the host, pinned | to the host, and from an `ImportedStorage<T>` to consumers that name no stream |
+/// | a device | to a consumer that passes no stream |
+/// | the host, pinned | to a consumer that passes [`StreamArg::on_host`] or [`StreamArg::work_stream`]; from an `ImportedStorage<T>` also to one that passes no stream |
 /// | a device, managed | to none |
+///
+/// Every other export returns [`Error::NoBackend`] or [`Error::StreamOnHost`]; to export for a
+/// stream, use [`DeviceBuffer::from_foreign`](crate::backend::DeviceBuffer::from_foreign).
 ///
 /// Device memory that this program exported for a stream or for the host, and
 /// [imported](crate::ManagedTensor::import) back, is not exported again: its buffer would
@@ -151,9 +152,9 @@ impl<T: ImportedElement> ImportedStorage<T> {
     ///
     /// For a `T` other than [`AnyElement`]: [`Error::NotOnHost`], [`Error::NoBackend`] for pinned
     /// memory that was exported for a stream, [`Error::ElementMismatch`],
-    /// [`Error::AxesMismatch`] for elements that are arrays, and [`Error::Misaligned`] if an element is not aligned to the size of one lane, or of one
-    /// part of a complex number. On an error the tensor
-    /// is released.
+    /// [`Error::AxesMismatch`] for elements that are arrays, and [`Error::Misaligned`] if an element
+    /// is not aligned to the size of one lane, or of one part of a complex number. On an error the
+    /// tensor is released.
     #[inline]
     pub fn new(tensor: ImportedTensor) -> Result<Self, Error> {
         T::check(&tensor)?;

@@ -80,8 +80,9 @@ impl ImportedTensor {
     }
 
     /// Grants access as `&mut [T]` to a tensor whose memory has no other reference: this
-    /// program exported it so, for example from a `Vec<T>` by value, or made the copy
-    /// ([`to_own_copy`](Self::to_own_copy), or `copy(true)` of an import from Python).
+    /// program exported it so, for example from a `Vec<T>` by value, or made the copy in CPU memory
+    /// ([`to_own_copy`](Self::to_own_copy), or from Python
+    /// `python::from_dlpack_with(x, &ImportOptions::new().copy(true))?`).
     ///
     /// The flag IS_COPIED of another library is not enough. It says that a copy was made
     /// for this consumer, not that nothing else has a reference to it: NumPy makes the copy
