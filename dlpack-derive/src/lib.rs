@@ -5,8 +5,8 @@
 //!
 //! Stages: `attr` parses the attributes of a struct and `ast` its fields, `check` validates
 //! them and builds a `Model` or reports the errors, and `expand` generates code from the
-//! model. `expand` cannot fail. `derive` calls the stages, and `parts` contains the derives for parts of
-//! a tensor.
+//! model. `expand` cannot fail. `derive` calls the stages, and `parts` contains the derives for
+//! parts of a tensor.
 
 #![forbid(unsafe_code)]
 
@@ -51,14 +51,14 @@ use proc_macro::TokenStream;
 /// # Roles
 ///
 /// An attribute on a field sets the role of the field. A field without an attribute has a
-/// role if it is named `data`, `shape`, `strides`, `byte_offset`, `dtype` or `device`. If
-/// one field has a role by attribute and another field has its name, the named field has no
-/// role; if it holds integers or `bool`s, mark it `#[dlpack(skip)]`.
+/// role if it is named `data`, `shape`, `strides`, `byte_offset`, `dtype` or `device`. If a role
+/// is given by an attribute, a second field that merely has the role's name (`shape`) has no role;
+/// if it holds integers or `bool`s, mark it `#[dlpack(skip)]`.
 ///
 /// | on a field | what the field holds | type |
 /// |---|---|---|
 /// | `#[dlpack(data)]` | the elements; required | any `Storage`: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[[T; R]; C]`, `&[T]`, `SharedBuffer<T>`, ... |
-/// | `#[dlpack(slice = f32)]` | with `data` or instead of it: the elements are the slice of that type that the field returns; READ_ONLY | any type that is `AsRef<[f32]>` or `Deref<Target = [f32]>`, another crate's too; with `with = path`, any type |
+/// | `#[dlpack(slice = f32)]` | with `data` or instead of it: the field is borrowed as `&[f32]` (by `AsRef`, `Deref` or `with`); READ_ONLY | any type that is `AsRef<[f32]>` or `Deref<Target = [f32]>`, another crate's too; with `with = path`, any type |
 /// | `#[dlpack(shared)]` | with `slice`: a clone owns the same memory, so that `to_dlpack` can export it; each export checks the address | a type that is `Clone` |
 /// | `#[dlpack(shape)]` | the size of each dimension; required, here or on the struct | a list of integers: `[usize; 3]`, `Vec<i64>`, ... |
 /// | `#[dlpack(strides)]`, `#[dlpack(strides(elements))]` | the stride of each dimension, in elements; without strides the tensor is contiguous, or has the strides of an `ImportedStorage` | a list of integers |
@@ -101,9 +101,11 @@ use proc_macro::TokenStream;
 /// Numbers can be integers of any type. `offset`, `pitch` and `len` must state their unit,
 /// `elements` or `bytes`; `strides` without a unit count elements.
 ///
-/// The storage alone decides whether a consumer may write, except that `read_only` forbids
-/// it; see the trait. An export makes one allocation, and a second one for more than 8
-/// dimensions.
+/// The storage decides whether a consumer may write; see the trait. The tensor is READ_ONLY in any
+/// case with `read_only`, with `slice`, over a raw pointer, and if elements may overlap. An export
+/// makes one allocation, and a second one for more than 8 dimensions; `to_dlpack` makes one more
+/// if the storage in the `data` field (of an enum that derives `Storage`: in its variant) is larger
+/// than four words.
 ///
 /// If the element type is a type parameter, declare the bound on the struct (`T: Element`).
 /// The compiler then names any type that does not satisfy it.
@@ -186,10 +188,10 @@ use proc_macro::TokenStream;
 /// # Rejected structs
 ///
 /// `into_dlpack` requires that each field is `Send + 'static`, because the consumer may drop
-/// the struct on any thread. If a field is not `Send`, but you wrote an `unsafe impl Send` for the struct,
-/// mark the field `#[dlpack(skip)]`. A struct with lifetimes implements the trait too:
-/// `tensor` and `copy_to_dlpack` accept it, `into_dlpack` does not. Data behind a lock is rejected, because a consumer may
-/// keep the tensor for longer than a lock may be held.
+/// the struct on any thread. If a field is not `Send`, but you wrote an `unsafe impl Send` for the
+/// struct, mark the field `#[dlpack(skip)]`. A struct with lifetimes implements the trait too:
+/// `tensor` and `copy_to_dlpack` accept it, `into_dlpack` does not. Data behind a lock is rejected,
+/// because a consumer may keep the tensor for longer than a lock may be held.
 ///
 /// Shapes, strides, offsets, dtypes and devices are checked against the storage at each
 /// export. A wrong value is an `Error`.
@@ -266,9 +268,9 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 /// # The `unsafe impl`
 ///
 /// The expansion contains an `unsafe impl`, also under `#![forbid(unsafe_code)]`, because
-/// safe code cannot state the memory layout of a type. It implements a hidden trait of
-/// `dlpack_traits`, which implements `Element` for all types that have the hidden trait.
-/// The compiler proves what the impl promises:
+/// safe code cannot state the memory layout of a type. It implements a hidden trait;
+/// `dlpack_traits` implements `Element` for every type with that trait. The compiler proves what
+/// the impl promises:
 ///
 /// | promise | proof |
 /// |---|---|
