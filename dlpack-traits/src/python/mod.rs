@@ -61,11 +61,11 @@
 //!
 //! The imports and [`to_object`] use the exchange table of the object's type if it has one that
 //! can be read, and the Python protocol otherwise; NumPy's arrays are read by NumPy's C API.
-//! [`allocate`] requires a table. A subclass inherits the table of its base,
-//! which does not call a `__dlpack__` that the subclass overrides; a subclass that sets
-//! `__dlpack_c_exchange_api__ = None` has no table. A table belongs to one
-//! class and its subclasses. If an unrelated class publishes the same table, it is used for the
-//! class on which it was found first, and for neither if both are found at the first lookup.
+//! [`allocate`] requires a table. A subclass inherits the table of its base. The inherited table
+//! does not call a `__dlpack__` that the subclass overrides; a subclass that sets
+//! `__dlpack_c_exchange_api__ = None` has no table. A table belongs to one class and its subclasses.
+//! If an unrelated class publishes the same table, it is used only for the class that was looked up
+//! first; if one lookup finds it on both, for neither.
 //!
 //! This crate trusts the producer to follow the standard: its pointers lead to memory of
 //! the size that the struct states, and the memory stays valid until the tensor is

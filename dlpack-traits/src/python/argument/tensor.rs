@@ -17,8 +17,9 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// An array argument of a `#[pyfunction]` or a method: elements of type `T`, with `N`
 /// dimensions, in host memory.
 ///
-/// It accepts arrays of NumPy, PyTorch and every other library that exports DLPack, and
-/// the classes of this crate, zero-copy and in any memory layout. No element is converted.
+/// It accepts arrays of NumPy, PyTorch and every other library that exports DLPack, and objects of
+/// classes registered with [`add_class`](crate::python::add_class), zero-copy and in any memory
+/// layout. No element is converted.
 ///
 /// ```ignore,no_run,standalone_crate
 /// use dlpack_traits::python::PyTensor;
@@ -54,9 +55,8 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 ///
 /// [`elements`](Self::elements) reads the elements by value, because Python code of
 /// another thread may write them meanwhile. If the dtype is known at run time only, call
-/// [`ImportedTensor::elements`], which this type dereferences to:
-/// `tensor.elements::<f64>()?`. Shape, strides, dtype and device are those of
-/// [`ImportedTensor`] too.
+/// [`ImportedTensor::elements`] (by `Deref`): `tensor.elements::<f64>()?`. Shape, strides, dtype and
+/// device are those of [`ImportedTensor`] too.
 ///
 /// A `PyTensor` is `Send` and `Sync`, so it can be used in [`Python::detach`]. To keep it
 /// beyond the call, convert it by [`into_owned`](Self::into_owned).
@@ -68,7 +68,8 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// - `ValueError` if it has another number of dimensions, or is not in host memory,
 /// - what its `__dlpack__` raises: `BufferError` for an array that cannot be exported.
 ///
-/// PyO3 adds the name of the argument.
+/// PyO3 0.29 and later add the name of the argument to every exception, earlier versions to
+/// `TypeError` only.
 ///
 /// A tensor of PyTorch that requires a gradient is read as `x.detach()` is: autograd does
 /// not record what the function computes.

@@ -7,16 +7,16 @@ use crate::export::DLPackExport;
 use crate::python::numpy::array_of;
 
 /// Converts Rust tensors to objects of Python libraries. This crate makes no copy; JAX and MLX
-/// may. Implemented for every
-/// type that implements [`DLPackExport`]: structs that derive it,
+/// may. Implemented for every type that implements [`DLPackExport`]: structs that derive it,
 /// [`OwnedTensor`](crate::OwnedTensor), and the arrays of the crate `ndarray` (feature
 /// `ndarray`).
 ///
 /// The object owns the tensor: the memory is freed when the last object that shares it is
 /// released. Python may write if the storage has a single owner, as `Vec<T>` has, or shares
 /// write access, as [`SharedBuffer`](crate::SharedBuffer) does; not if the element type has
-/// invalid bit patterns, as `bool` has. [`mutability`](crate::guide::mutability) lists the
-/// storages.
+/// invalid bit patterns, as `bool` has, if elements may overlap, or if the single owner has a
+/// [`DLPackExport`] by hand that does not override [`describe_mut`](DLPackExport::describe_mut).
+/// [`mutability`](crate::guide::mutability) lists the storages.
 pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// Converts to a NumPy array.
     ///
@@ -75,10 +75,10 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// # Errors
     ///
     /// What the library raises, for example for a dtype that it does not have. On an error the
-    /// tensor is released. The result is a NumPy array without an error in two cases only: if no
-    /// library was found for the argument, and if a class that is not the array type of a library
-    /// does not accept the tensor.
-    /// A tensor on a device is a `TypeError` if no library was found.
+    /// tensor is released. For an argument that is not a NumPy array, the result is a NumPy array in
+    /// two cases only: if no library was found for the argument, and if a class that is not the
+    /// array type of a library does not accept the tensor. For a tensor on the device of a
+    /// `PyDeviceTensor`, `TypeError` is raised if no library was found.
     fn into_object_like<'py, L: LibraryOf + ?Sized>(
         self,
         py: Python<'py>,
