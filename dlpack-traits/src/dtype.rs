@@ -162,7 +162,8 @@ impl DataType {
         if bits == 0 || bits % 8 != 0 { None } else { Some((bits / 8) as usize) }
     }
 
-    /// Whether the standard defines this type code with this width.
+    /// Whether this crate supports this type code with this width (those of DLPack 1.3, and
+    /// `BCOMPLEX32`), and there is at least one lane.
     ///
     /// Exports reject a type that is not well-formed: a consumer would read memory that it
     /// cannot interpret.

@@ -78,14 +78,14 @@ pub enum Error {
         /// The width of an element, in bits.
         bits: i64,
     },
-    /// A pitch in elements is smaller than the row of a tensor that has elements.
+    /// A pitch in elements is smaller than the row of a non-empty tensor.
     PitchTooSmall {
         /// The pitch, in elements.
         pitch: i64,
         /// The row, in elements.
         row: i64,
     },
-    /// A pitch in bytes is smaller than the row of a tensor that has elements.
+    /// A pitch in bytes is smaller than the row of a non-empty tensor.
     BytePitchTooSmall {
         /// The pitch, in bytes.
         bytes: i64,
@@ -106,7 +106,7 @@ pub enum Error {
         dtype: DataType,
     },
     /// The number of elements, or of the bytes that they span, does not fit in the address
-    /// space.
+    /// space; or an offset or a `len` is beyond 63 bits, or a `len` is negative.
     SizeOverflow,
     /// An element lies outside of the storage, or an `offset` and a `len` select a part
     /// that ends outside of it.
@@ -142,7 +142,7 @@ pub enum Error {
         /// The element type that was requested or found.
         dtype: DataType,
     },
-    /// A run-time element type has no counterpart in DLPack.
+    /// A variant of an enum that derives `DataType` has no counterpart in DLPack.
     NoDType {
         /// The name of the variant.
         variant: &'static str,
@@ -152,7 +152,7 @@ pub enum Error {
         /// The name of the variant.
         variant: &'static str,
     },
-    /// A run-time element type has no variant for a DLPack type.
+    /// An enum that derives `DataType` has no variant for a DLPack type.
     NoVariant {
         /// The DLPack type.
         dtype: DataType,
@@ -201,8 +201,8 @@ pub enum Error {
         /// The device.
         device: Device,
     },
-    /// No available backend supports the device, or the processor was to read memory that this
-    /// program exported for a stream.
+    /// No available backend supports the device, or the processor is to read memory that was
+    /// exported for a stream, and may not be ready for it.
     NoBackend {
         /// The requested device.
         device: Device,

@@ -27,14 +27,15 @@ use crate::view::TensorView;
 ///
 /// | export | the object afterwards | a consumer may write |
 /// |---|---|---|
-/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner, or shares write access; not if the element type has invalid bit patterns, as `bool` has |
+/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner and [`describe_mut`](Self::describe_mut) lends it for writing, or if the storage shares write access; not if the element type has invalid bit patterns, as `bool` has |
 /// | [`to_dlpack`](Self::to_dlpack) | stays usable | if the storage shares write access |
 /// | [`copy_to_dlpack`](Self::copy_to_dlpack) | stays usable | yes, into its own copy |
 /// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | if the storage shares write access |
 ///
 /// These storages share write access: [`SharedBuffer`](crate::SharedBuffer), an
 /// [`ImportedStorage`](crate::ImportedStorage) that was imported writable, and
-/// [`DeviceBuffer`](crate::backend::DeviceBuffer).
+/// [`DeviceBuffer`](crate::backend::DeviceBuffer). A layout whose elements may overlap is always
+/// READ_ONLY.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -89,6 +90,9 @@ pub trait DLPackExport {
     }
 
     /// The storage of the elements. The default of [`share`](Self::share) forwards to it.
+    ///
+    /// The default is `None`: override it (or `share`), or [`to_dlpack`](Self::to_dlpack) fails
+    /// with [`Error::NotShareable`].
     #[inline]
     fn storage(&self) -> Option<&dyn Storage> {
         None
@@ -137,7 +141,9 @@ pub trait DLPackExport {
     ///
     /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`,
     /// `[T; N]`) or shares write access. Otherwise the tensor is READ_ONLY, and also if the
-    /// element type has invalid bit patterns, as `bool` has.
+    /// element type has invalid bit patterns, as `bool` has. An implementation by hand must also
+    /// override [`describe_mut`](Self::describe_mut); otherwise the tensor is READ_ONLY, unless the
+    /// storage shares write access. A layout whose elements may overlap is always READ_ONLY.
     ///
     /// # Errors
     ///
@@ -182,7 +188,7 @@ pub trait DLPackExport {
 
     /// Exports the tensor with an additional owner of its memory, and leaves the object
     /// usable. It makes one allocation, one more for more than 8 dimensions, and one more for a
-    /// storage larger than four words.
+    /// storage whose `size_of` is more than four words.
     ///
     /// The tensor is READ_ONLY, unless the storage shares write access.
     ///

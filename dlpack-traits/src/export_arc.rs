@@ -23,7 +23,7 @@ use crate::stream::StreamArg;
 /// The reference count, the C struct for a consumer, and the value are in one allocation,
 /// which is made once: [`to_dlpack`](DLPackExport::to_dlpack) fills in the struct, and the
 /// deleter ends the consumer's ownership. While one consumer has that struct, each further
-/// export allocates a packet, as an export of any other type does.
+/// export makes an allocation, as an export of any other type does.
 ///
 /// Any value can be exported in this way and stay usable, even if its storage has a single
 /// owner (`Vec<T>`). Consumers may write only if the storage shares write access, as the table
@@ -133,7 +133,7 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for ExportArc<T> {
     }
 
     /// Exports the value with the C struct of its allocation, without an allocation; while
-    /// that struct is in use, with a packet.
+    /// that struct is in use, with an allocation, as an export of any other type.
     ///
     /// # Errors
     ///

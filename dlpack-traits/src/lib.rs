@@ -1,5 +1,9 @@
 //! Zero-copy tensor exchange through [DLPack] 1.3, without `unsafe` in your code.
 //!
+//! DLPack is the C ABI by which array libraries share memory, on CPUs and GPUs: one library exports a
+//! struct with the address, shape, strides and dtype of a tensor, and another uses the memory in
+//! place and calls a deleter when it is done.
+//!
 //! A type that owns the elements of a tensor derives [`DLPackExport`]; a consumer (NumPy,
 //! PyTorch, JAX, a C++ program) then uses the elements in place.
 //!
@@ -25,6 +29,10 @@
 //! # Ok::<(), dlpack_traits::Error>(())
 //! ```
 //!
+//! Functions of a Python module accept and return arrays of NumPy, PyTorch and JAX (feature `pyo3`):
+#![cfg_attr(feature = "derive", doc = "see [`guide::accept_array`] and [`guide::return_array`].")]
+#![cfg_attr(not(feature = "derive"), doc = "see the module `python`.")]
+//!
 //! # What to read next
 //!
 #![cfg_attr(feature = "derive", doc = "The [`guide`] has a page per task. By name:")]
@@ -48,7 +56,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `std` (default) | panics of user code are caught at the C boundary, as is a panic of an owner's `Drop` during another panic; without `std` they abort the process |
+//! | `std` (default) | a panic of your code is caught at the C boundary, even if the owner's `Drop` panics as well; without `std`, it aborts the process |
 //! | `derive` | `#[derive(DLPackExport)]`, `#[derive(DLPackImport)]`, and `Element`, `DataType`, `Storage`, `AsLayout`, `FromLayout` for their parts |
 //! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |

@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 
 use super::{Describe, Shaped};
 
-/// A value that describes the layout of a tensor: shape, strides, offset. It is the type of
-/// a field with the role `layout`.
+/// A type whose values describe the layout of a tensor: shape, strides, offset. A field with the
+/// role `layout` has such a type.
 ///
 /// ```
 /// use dlpack_traits::{AsLayout, DataRef, Describe, Shaped, Slot};

@@ -11,8 +11,8 @@ use crate::storage::{DataMut, DataRef};
 /// A described and validated tensor: the result of an implementation of
 /// [`DLPackExport`](crate::DLPackExport).
 ///
-/// It is also a view of the tensor in the slot where it was described, and costs less than
-/// a [`TensorView`](crate::TensorView), which can be moved.
+/// It borrows the [`Slot`](crate::Slot) into which it was written, so it cannot outlive or move
+/// with it; a [`TensorView`](crate::TensorView) stores its own slot and costs more.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Slot};
@@ -120,11 +120,17 @@ impl<'a> Shaped<'a> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] except those of exporting and copying: every element must lie inside
-    /// the memory and be aligned, ranks must agree, and the element type must be defined by
-    /// the standard and fit the storage. [`Error::StridesMissing`] if the memory has strides
-    /// of its own, as that of an [`ImportedStorage`](crate::ImportedStorage) can, and the
-    /// description has no strides and another shape.
+    /// Those of [`TensorView::new`](crate::TensorView::new): [`Error::OutOfBounds`],
+    /// [`Error::OutsideWindow`], [`Error::Misaligned`], [`Error::RankMismatch`],
+    /// [`Error::NegativeDim`], [`Error::TooManyDims`], [`Error::SizeOverflow`],
+    /// [`Error::UnsupportedDType`], [`Error::DTypeMismatch`], [`Error::DeviceMismatch`], those of
+    /// pitches, strides and offsets, that of [`DataRef::refused`], and [`Error::OutOfMemory`] beyond
+    /// 8 dimensions. Also those of the calls before: [`Error::DimTooLarge`],
+    /// [`Error::StrideTooLarge`], [`Error::RankBeyondCapacity`].
+    ///
+    /// [`Error::StridesMissing`] if the description has no strides, and its shape or element type
+    /// is not the one with which strided memory was imported
+    /// ([`ImportedStorage`](crate::ImportedStorage)).
     #[inline(always)]
     pub fn data(self, data: DataRef<'a>) -> Result<Description<'a>, Error> {
         self.check(data.memory_ref(), data.layout(), Description::new)

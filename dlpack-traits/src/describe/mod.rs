@@ -48,8 +48,9 @@ use lists::Lists;
 /// A builder that describes one tensor, in the [`Slot`] where its consumer reads it.
 ///
 /// An implementation of [`DLPackExport`](crate::DLPackExport) receives one. It sets the
-/// shape first, then the other attributes, and the memory last. The memory method validates
-/// everything, so only that method returns a `Result`.
+/// shape first, then the other attributes, and the memory last. The last call,
+/// [`data`](Shaped::data) or [`data_mut`](Shaped::data_mut), validates everything, and is the only
+/// one that returns a `Result`.
 ///
 /// ```
 /// use dlpack_traits::{Describe, Description, DLPackExport, Error, Storage};
@@ -95,10 +96,10 @@ impl<'a> Describe<'a> {
         self.shape_from(shape).stored_shape(D::Dim::stored(shape))
     }
 
-    /// As [`shape`](Self::shape), with the first `ndim` entries of a list of a fixed capacity,
-    /// which also apply to the strides that follow. The other entries are not read.
+    /// As [`shape`](Self::shape), from the first `ndim` entries of `shape`, a list of a fixed
+    /// capacity; of strides that are set later, also only the first `ndim` are read.
     ///
-    /// An `ndim` that is negative or larger than the list is the error
+    /// If `ndim` is negative or larger than the list, the last call returns
     /// [`RankBeyondCapacity`](Error::RankBeyondCapacity).
     ///
     /// ```

@@ -19,8 +19,8 @@ pub(crate) const INLINE: usize = 8;
 
 /// The C struct of one tensor together with its shape and strides.
 ///
-/// A packet contains one, at the address where the consumer reads the `DLTensor`. A view
-/// that is borrowed for the duration of a call stores one on the stack:
+/// The allocation of an export contains one, at the address where the consumer reads the
+/// `DLTensor`. A view that is borrowed for the duration of a call stores one on the stack:
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, OwnedTensor, Slot};

@@ -23,7 +23,7 @@ use crate::stream::ConsumerPlace;
 /// A tensor with its owner, as the C struct that consumers take: the versioned one, or with
 /// `A =` [`DLManagedTensor`](crate::ffi::DLManagedTensor) the legacy one.
 ///
-/// Dropping it calls the deleter. [`into_raw`](Self::into_raw) passes the struct to a
+/// Dropping it calls the deleter. [`into_raw`](Self::into_raw) returns the struct for a
 /// consumer, which must call the deleter once.
 ///
 /// ```
@@ -94,7 +94,8 @@ impl<A: Abi> ManagedTensor<A> {
         self.access
     }
 
-    /// Passes the struct to a consumer, which must call its deleter once.
+    /// Returns the C struct. Its new owner must call the deleter once; otherwise the memory
+    /// leaks.
     #[must_use = "the tensor leaks unless its deleter is called"]
     #[inline]
     pub fn into_raw(self) -> *mut A {

@@ -129,7 +129,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         unsafe { byte_atomic::store(element, value) };
     }
 
-    /// Copies all elements, each read at its own moment.
+    /// Copies all elements. The copy is not a snapshot: elements can be written while it is made.
     pub fn to_vec(&self) -> Vec<T> {
         let len = self.len();
         let mut copy = Vec::<T>::with_capacity(len);
@@ -141,7 +141,8 @@ impl<T: AnyBits> SharedBuffer<T> {
         copy
     }
 
-    /// Copies all elements to a slice, each read at its own moment.
+    /// Copies all elements to a slice. The copy is not a snapshot: elements can be written while it
+    /// is made.
     ///
     /// # Panics
     ///
@@ -153,7 +154,8 @@ impl<T: AnyBits> SharedBuffer<T> {
         self.read(0, to);
     }
 
-    /// Writes all elements, each at its own moment.
+    /// Writes all elements. Another owner can read some old and some new elements while they are
+    /// written.
     ///
     /// ```
     /// use dlpack_traits::SharedBuffer;
@@ -185,9 +187,8 @@ impl<T: AnyBits> SharedBuffer<T> {
 
     /// Calls a function with blocks of elements, in their order.
     ///
-    /// The blocks are copies in private memory. They are not empty, and have different
-    /// lengths. The function may access the buffer. A panic of the function has no effect on
-    /// the buffer.
+    /// The blocks are copies in private memory. They are not empty; their lengths can differ. The
+    /// function may access the buffer. A panic of the function has no effect on the buffer.
     ///
     /// ```
     /// use dlpack_traits::SharedBuffer;
