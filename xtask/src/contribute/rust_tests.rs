@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
-use crate::run::{Stage, cargo};
+use crate::run::{Job, Stage, cargo};
 
 /// The packages and features that Rust tests are built with. All steps that run
 /// Rust tests name the same, so that each is built once.
@@ -39,32 +39,57 @@ pub(crate) fn optimized_reads(context: &Context, stage: &mut Stage) -> Ending {
     run_tests(stage, &mut command)
 }
 
-/// Checks the compiler messages of the derive for invalid input.
-pub(crate) fn ui_tests(context: &Context, stage: &mut Stage) -> Ending {
-    run_tests(stage, cargo(&context.checkout).args(["test", "--package=ui-tests"]))
-}
-
-/// The documents about Python, as code. Those that need PyO3's macros, which the
-/// crate itself has no use for, are ignored elsewhere.
-pub(crate) fn python_documents(context: &Context, stage: &mut Stage) -> Ending {
+/// Two kinds of tests that are compiled while they run, so that one is compiled while the other
+/// runs:
+///
+/// - the compiler messages of the derive for invalid input;
+/// - the documents about Python, as code. Those that need PyO3's macros, which the crate itself
+///   has no use for, are ignored elsewhere.
+pub(crate) fn ui_tests_and_python_documents(context: &Context, stage: &mut Stage) -> Ending {
     let environment = context.environment(stage)?;
-    let mut command = cargo(&context.checkout);
-    command
-        .env("PYO3_PYTHON", &environment.interpreter.executable)
-        .args(["test", "--doc", "--package=dlpack-traits"])
-        .args(["--features=derive,ndarray,pyo3,pyo3/macros", "--", "--include-ignored"])
-        // Not the page about the derive: its ignored blocks are parts of one expansion.
-        .args(["Readme", "guide", "python"]);
-    run_tests(stage, &mut command)?;
-    let mut doctor = cargo(&context.checkout);
-    doctor.env("PYO3_PYTHON", &environment.interpreter.executable).args([
-        "test",
+    let test = |arguments: &[&str]| {
+        let mut command = cargo(&context.checkout);
+        command.env("PYO3_PYTHON", &environment.interpreter.executable);
+        command.arg("test").args(arguments);
+        command
+    };
+    let job = |name: &str, command| Job { name: name.to_owned(), command };
+    let documents = test(&[
         "--doc",
-        "--package=dlpack-doctor",
+        "--package=dlpack-traits",
+        "--features=derive,ndarray,pyo3,pyo3/macros",
         "--",
         "--include-ignored",
+        // Not the page about the derive: its ignored blocks are parts of one expansion.
+        "Readme",
+        "guide",
+        "python",
     ]);
-    run_tests(stage, &mut doctor)
+    let doctor = test(&["--doc", "--package=dlpack-doctor", "--", "--include-ignored"]);
+    let jobs = vec![
+        job("ui tests", test(&["--package=ui-tests"])),
+        job("documents of the crate", documents),
+        job("documents of the doctor", doctor),
+    ];
+    run_all_tests(stage, jobs)
+}
+
+/// As [`run_tests`], for commands that run at the same time.
+fn run_all_tests(stage: &mut Stage, jobs: Vec<Job>) -> Ending {
+    let before = stage.log_length()?;
+    let names: Vec<String> = jobs.iter().map(|job| job.name.clone()).collect();
+    stage.run_all(jobs)?;
+    let log = stage.logged_since(before);
+    match names.iter().find(|name| !some_ran(output_of(&log, name))) {
+        Some(name) => Err(Stop::Failed(format!("no test ran: {name}."))),
+        None => Ok(()),
+    }
+}
+
+/// The output of one job in the log of a queue.
+fn output_of<'a>(log: &'a str, name: &str) -> &'a str {
+    let before = log.split_once(&format!("\n$ {name}: ")).map_or("", |(before, _)| before);
+    before.rsplit_once("\n$ ").map_or(before, |(_, output)| output)
 }
 
 /// Runs tests, and fails where this command ran none.
@@ -87,12 +112,20 @@ fn some_ran(output: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::some_ran;
+    use super::{output_of, some_ran};
 
     #[test]
     fn output_without_a_passed_test_is_no_run() {
         let none = "running 0 tests\ntest result: ok. 0 passed; 0 failed; 1 ignored\n";
         assert!(!some_ran("") && !some_ran(none));
         assert!(some_ran(&format!("{none}test result: ok. 1 passed; 0 failed; 0 ignored\n")));
+    }
+
+    #[test]
+    fn the_output_of_one_job_is_found() {
+        let log = "$ cargo a\none\n$ a: exit status: 0, 1.0 s\n$ cargo b\ntwo\n$ b: exit status: 0, 2.0 s\n";
+        assert_eq!(output_of(log, "b"), "cargo b\ntwo");
+        assert!(output_of(log, "a").contains("one") && !output_of(log, "a").contains("two"));
+        assert_eq!(output_of(log, "c"), "");
     }
 }

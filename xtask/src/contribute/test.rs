@@ -68,8 +68,7 @@ const QUICK: &[(&str, Body)] = &[
     ("rust tests", rust_tests::rust_tests),
     ("gpu tests, simulated", gpu_tests::simulated),
     ("vulkan and webgpu tests", vulkan_tests::vulkan),
-    ("ui tests", rust_tests::ui_tests),
-    ("python documents", rust_tests::python_documents),
+    ("ui tests, python documents", rust_tests::ui_tests_and_python_documents),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
     ("python tests, simulated gpus", gpu_tests::python_simulated),
@@ -85,11 +84,10 @@ const FULL: &[(&str, Body)] = &[
     ("optimized reads", rust_tests::optimized_reads),
     ("gpu tests, simulated", gpu_tests::simulated),
     ("vulkan and webgpu tests", vulkan_tests::vulkan_installed),
-    ("ui tests", rust_tests::ui_tests),
+    ("ui tests, python documents", rust_tests::ui_tests_and_python_documents),
     ("feature sets", checks::feature_sets),
     ("target without std", checks::target_without_std),
     ("feature sets with pyo3", checks::feature_sets_with_pyo3),
-    ("python documents", rust_tests::python_documents),
     ("clippy", checks::clippy),
     ("workspaces apart", checks::workspaces_apart),
     ("docs", checks::docs),
@@ -256,7 +254,7 @@ mod tests {
             named(steps, part).unwrap().into_iter().map(|(name, _)| name).collect()
         };
         assert_eq!(names(QUICK, None).len(), QUICK.len());
-        assert_eq!(names(QUICK, Some("ui")), ["ui tests"]);
+        assert_eq!(names(QUICK, Some("ui")), ["ui tests, python documents"]);
         assert_eq!(names(QUICK, Some("simulated")).len(), 2);
         assert_eq!(names(FULL, Some("miri, tree")), ["miri, tree borrows"]);
         let error = named(QUICK, Some("miri")).unwrap_err();
