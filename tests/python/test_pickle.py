@@ -138,6 +138,16 @@ def test_subclasses_are_not_pickled_as_their_base():
         sample().__reduce_ex__(5, 5)
 
 
+def test_subclasses_are_pickled_by_their_own_reduce():
+    class Named(Sample):
+        def __reduce__(self):
+            return (tuple, (["named", *self.values()],))
+
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(Named([1.0, 2.0]), protocol)) == ("named", 1.0, 2.0)
+    assert copy.copy(Named([3.0])) == ("named", 3.0)
+
+
 def test_reduce_of_the_class_is_kept():
     own = OwnReduce.from_dlpack(numpy.zeros(1, "float32"))
     assert own.__reduce_ex__(5) == "its own way for [1]"

@@ -18,7 +18,8 @@ use crate::python::export::arguments::Arguments;
 /// The result is a call of the class method `from_dlpack` with the NumPy array of the tensor.
 /// NumPy pickles the array. From protocol 5 on its memory, which is that of the tensor, is an
 /// out-of-band buffer if the caller of the pickler takes such buffers, and the unpickled array
-/// is over the memory that the caller of the unpickler provides.
+/// is over the memory that the caller of the unpickler provides. For an object of a subclass it is
+/// what `__reduce__` of the subclass returns, or a `TypeError`.
 pub(super) struct ReduceEx;
 
 impl Method for ReduceEx {
@@ -33,7 +34,14 @@ impl Method for ReduceEx {
             return Err(PyTypeError::new_err("__reduce_ex__() takes exactly one argument"));
         }
         let own = (class.class_object)(py);
-        if !object.get_type().is(&own) {
+        let of = object.get_type();
+        if !of.is(&own) {
+            // As `object.__reduce_ex__`, which this replaces: a subclass may define `__reduce__`.
+            let reduce = intern!(py, "__reduce__");
+            let inherited = py.get_type::<PyAny>().getattr(reduce)?;
+            if !of.getattr(reduce)?.is(&inherited) {
+                return object.call_method0(reduce);
+            }
             let name = class_name(object)?;
             return Err(PyTypeError::new_err(format!(
                 "a tensor does not contain what the subclass `{name}` adds to `{}`; define \
