@@ -257,7 +257,7 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 ///
 /// `any_bits` is not inherited, because a newtype may have a stricter invariant than its
 /// field: foreign code could write a negative value to a `NonNegative(f32)`. Without
-/// `any_bits`, tensors of these elements are READ_ONLY.
+/// `any_bits`, an export of a `Vec` of these elements is READ_ONLY.
 ///
 /// | with | what the type can be used for |
 /// |---|---|
@@ -328,11 +328,11 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
-/// Names that have the same meaning in every library are recognized, in any case and with
-/// or without underscores: `I8` to `I64` and `Int8` to `Int64`, `U8` to `U64` and `UInt8`
-/// to `UInt64`, `F16` to `F64` and `Float16` to `Float64`, `Half`, `Double`, `BF16`,
-/// `BFloat16`, `Bool`, `Boolean`, `C128`, `Complex128`. Any other variant needs an
-/// attribute. This includes every float of 8 bits and fewer, since libraries use `F8_E4M3`
+/// Names that have the same meaning in every library are recognized, in upper, lower or mixed
+/// case, with or without underscores: `I8` to `I64`, `Int8` to `Int64` and `S8` to `S64`; `U8` to
+/// `U64` and `UInt8` to `UInt64`; `F16` to `F64`, `Float16` to `Float64` and `FP16` to `FP64`;
+/// `Half`, `Double`, `BF16`, `BFloat16`, `Bool`, `Boolean`, `C128`, `Complex128`. Any other variant
+/// needs an attribute. This includes every float of 8 bits and fewer, since libraries use `F8_E4M3`
 /// for different formats, and `Complex64`, which is 64 bits wide in NumPy and 128 in
 /// `num-complex`.
 ///
@@ -373,9 +373,9 @@ pub fn derive_data_type(input: TokenStream) -> TokenStream {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Each variant holds one storage: one per element type, per device, owned or borrowed. The
-/// enum can do what the storage of its current variant can do: lend memory for writing, be
-/// shared, wait for a stream.
+/// Each variant holds one storage. The storages can differ in element type and in device, and can
+/// be owned or borrowed. The enum can do what the storage of its current variant can do: lend
+/// memory for writing, be shared, wait for a stream.
 ///
 /// | on a variant, or on the field of a struct | meaning |
 /// |---|---|
