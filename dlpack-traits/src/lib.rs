@@ -64,7 +64,7 @@
 //! | `cudarc` | slices of `cudarc` as storages; needs the Rust version that `cudarc` needs |
 //! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported tensors |
 //! | `half` | `half::f16` and `half::bf16` as elements |
-//! | `oneapi` | the backend `backend::OneApi` for SYCL's unified shared memory; DPCTL is loaded at run time |
+//! | `oneapi` | the backend `backend::OneApi` for SYCL's unified shared memory; DPCTL, the C library in Intel's Python package `dpctl`, is loaded at run time |
 //! | `opencl` | the backend `backend::OpenCl` for OpenCL buffers; the loader is loaded at run time |
 //! | `rocm` | the ROCm backend `backend::Rocm`; the runtime is loaded at run time |
 //! | `vulkan` | the Vulkan backend `backend::Vulkan`; the loader is loaded at run time |
