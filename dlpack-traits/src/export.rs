@@ -27,7 +27,7 @@ use crate::view::TensorView;
 ///
 /// | export | the object afterwards | a consumer may write |
 /// |---|---|---|
-/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner and [`describe_mut`](Self::describe_mut) lends it for writing, or if the storage shares write access; not if the element type has invalid bit patterns, as `bool` has |
+/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner, [`describe_mut`](Self::describe_mut) lends it for writing, and its element type has no invalid bit patterns (`bool` has some); or if the storage shares write access |
 /// | [`to_dlpack`](Self::to_dlpack) | stays usable | if the storage shares write access |
 /// | [`copy_to_dlpack`](Self::copy_to_dlpack) | stays usable | yes, into its own copy |
 /// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | if the storage shares write access |
@@ -139,11 +139,11 @@ pub trait DLPackExport {
     /// Exports the tensor together with its owner, which the deleter drops, on any thread.
     /// It makes one allocation, and a second one for more than 8 dimensions.
     ///
-    /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`,
-    /// `[T; N]`) or shares write access. Otherwise the tensor is READ_ONLY, and also if the
-    /// element type has invalid bit patterns, as `bool` has. An implementation by hand must also
-    /// override [`describe_mut`](Self::describe_mut); otherwise the tensor is READ_ONLY, unless the
-    /// storage shares write access. A layout whose elements may overlap is always READ_ONLY.
+    /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`, `[T; N]`) and
+    /// its element type has no invalid bit patterns (`bool` has some), or if the storage shares
+    /// write access. Otherwise the tensor is READ_ONLY. For a storage with a single owner, an
+    /// implementation by hand must also override [`describe_mut`](Self::describe_mut); otherwise
+    /// the tensor is READ_ONLY. A layout whose elements may overlap is always READ_ONLY.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! A reference-counted value whose exports allocate nothing: [`ExportArc`].
+//! A reference-counted value whose exports, one at a time, allocate nothing for up to 8 dimensions:
+//! [`ExportArc`].
 //!
 //! An export and its deleter need two locked instructions of 5 ns each, because a loan must be
 //! exclusive and the end of a loan can be the end of the block. They take as long as the
@@ -18,7 +19,7 @@ use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
 
 /// A reference-counted value, as in an `Arc`, that can be exported repeatedly without an
-/// allocation.
+/// allocation, for up to 8 dimensions.
 ///
 /// The reference count, the C struct for a consumer, and the value are in one allocation,
 /// which is made once: [`to_dlpack`](DLPackExport::to_dlpack) fills in the struct, and the
@@ -132,8 +133,9 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for ExportArc<T> {
         self.to_dlpack_on(consumer)
     }
 
-    /// Exports the value with the C struct of its allocation, without an allocation; while
-    /// that struct is in use, with an allocation, as an export of any other type.
+    /// Exports the value with the C struct of its allocation, without an allocation for up to 8
+    /// dimensions. While a consumer has that struct, each further export makes as many allocations
+    /// as [`into_dlpack`](DLPackExport::into_dlpack) of any other type.
     ///
     /// # Errors
     ///

@@ -25,8 +25,8 @@ use crate::stream::{StreamArg, StreamKind};
 /// Synchronizes with the consumer's stream: orders the work on `ours` before what the
 /// consumer will do on its stream, by an event that is recorded on `ours` and for which the
 /// consumer's stream waits. The host does not wait, with two exceptions: the consumer is
-/// the host, or the consumer names no stream and the rules, or memory that the processor
-/// can read, require a wait.
+/// the host; or the consumer names no stream and a wait is required, by the rules of the
+/// device, or because the memory is pinned or managed.
 ///
 /// Use this for a storage whose memory is not freed while any work uses it;
 /// [`ConsumerStreams::sync_for`] also records the consumer's stream for the free.

@@ -125,7 +125,7 @@ impl ImportedTensor {
     }
 
     /// Imports a tensor as [`from_raw`](Self::from_raw) does, under a policy for structs
-    /// that break the standard, as some producers' do.
+    /// that break the standard, as those of some producers do.
     ///
     /// # Errors
     ///

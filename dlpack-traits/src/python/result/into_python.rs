@@ -13,9 +13,10 @@ use crate::python::numpy::array_of;
 ///
 /// The object owns the tensor: the memory is freed when the last object that shares it is
 /// released. Python may write if the storage has a single owner, as `Vec<T>` has, or shares
-/// write access, as [`SharedBuffer`](crate::SharedBuffer) does; not if the element type has
-/// invalid bit patterns, as `bool` has, if elements may overlap, or if the single owner has a
-/// [`DLPackExport`] by hand that does not override [`describe_mut`](DLPackExport::describe_mut).
+/// write access, as [`SharedBuffer`](crate::SharedBuffer) does; not if elements may overlap, or if
+/// the storage has a single owner and either its element type has invalid bit patterns, as `bool`
+/// has, or a hand-written [`DLPackExport`] does not override
+/// [`describe_mut`](DLPackExport::describe_mut).
 /// [`mutability`](crate::guide::mutability) lists the storages.
 pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// Converts to a NumPy array.
