@@ -21,15 +21,18 @@ pub(crate) const SELECTION: &[&str] = &[
 
 /// Unit, integration and doc tests.
 pub(crate) fn rust_tests(context: &Context, stage: &mut Stage) -> Ending {
-    let mut command = cargo(&context.checkout);
-    command.args(["test", "--no-fail-fast"]).args(SELECTION);
-    // Miri and valgrind do not run proc macros or this program.
-    command.args(["--package=dlpack-derive", "--package=xtask"]);
-    if let Ok(environment) = context.environment(stage) {
-        // The ABI test finds `dlpack.h` in tvm-ffi's wheel.
-        command.env("DLPACK_REQUIRE", environment.required("header"));
-    }
-    run_tests(stage, &mut command)
+    // The ABI test finds `dlpack.h` in tvm-ffi's wheel.
+    let required = context.environment(stage).ok().map(|it| it.required("header"));
+    let job = |name: &str, kind| {
+        let mut command = cargo(&context.checkout);
+        command.args(["test", "--no-fail-fast", kind]).args(SELECTION);
+        // Miri and valgrind do not run proc macros or this program.
+        command.args(["--package=dlpack-derive", "--package=xtask"]);
+        command.envs(required.as_ref().map(|required| ("DLPACK_REQUIRE", required)));
+        Job { name: name.to_owned(), command }
+    };
+    // Documents are compiled while tests run.
+    run_all_tests(stage, vec![job("tests", "--tests"), job("documents", "--doc")])
 }
 
 /// The test that counts the reads of foreign memory: the optimizer may turn one into two.
