@@ -155,7 +155,7 @@ def rows_in(folder):
 
 def is_reading(row):
     """Whether a row is one of `bench/src/reading.rs`."""
-    words = r"(maximum|sum|copy) of (10,000|16 M) |(10,000|16 M) f32 scaled in place"
+    words = r"(maximum|sum|copy) of (10,000|16 M|19,683) |(10,000|16 M) f32 scaled in place"
     return re.match(words, row.get("row", "")) is not None
 
 

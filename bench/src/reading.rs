@@ -25,18 +25,22 @@ fn call_of(len: usize) -> f64 {
 }
 
 /// A buffer with any layout.
-struct Strided<T>(SharedBuffer<T>, [i64; 2], [i64; 2]);
+struct Strided<T, const N: usize>(SharedBuffer<T>, [i64; N], [i64; N]);
 
-impl<T: AnyBits> DLPackExport for Strided<T> {
+impl<T: AnyBits, const N: usize> DLPackExport for Strided<T, N> {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         out.shape(&self.1).strides(&self.2).data(self.0.data())
     }
 }
 
-/// Imports a matrix as a foreign consumer does, through the C struct.
-fn matrix<T: AnyBits>(elements: &[T], shape: [i64; 2], strides: [i64; 2]) -> Rc<ImportedTensor> {
+/// Imports a tensor as a foreign consumer does, through the C struct.
+fn matrix<T: AnyBits, const N: usize>(
+    elements: &[T],
+    shape: [i64; N],
+    strides: [i64; N],
+) -> Rc<ImportedTensor> {
     let buffer = SharedBuffer::from_slice(elements).expect("memory");
-    let managed = Strided(buffer, shape, strides).into_dlpack().expect("a matrix").into_raw();
+    let managed = Strided(buffer, shape, strides).into_dlpack().expect("a tensor").into_raw();
     // SAFETY: 1. to 4. `into_raw` returned a valid struct, which this function owns. 5. This
     // program has one thread, which does not write while it reads.
     Rc::new(unsafe { ImportedTensor::from_raw(managed) }.expect("a valid struct"))
@@ -236,6 +240,23 @@ pub fn all(report: &mut Report, rounds: usize) {
         );
         scaled_with_gaps(report, title, columns, rounds);
     }
+    nine_axes(report, rounds);
+}
+
+/// The row of copies of tensors with reversed axes, of which a copy stores eight in place.
+fn nine_axes(report: &mut Report, rounds: usize) {
+    let numbers = [1.0_f32; 19_683];
+    let copy = |name: &str, tensor: Rc<ImportedTensor>| {
+        entry(name, move || drop(black_box(elements::<f32>(&tensor).to_vec())))
+    };
+    let eight = [9, 3, 3, 3, 3, 3, 3, 3];
+    let of_eight = [1, 9, 27, 81, 243, 729, 2187, 6561];
+    let of_nine = [1, 3, 9, 27, 81, 243, 729, 2187, 6561];
+    let entries = vec![
+        copy("dlpack-traits, eight axes", matrix(&numbers, eight, of_eight)),
+        copy("dlpack-traits, nine axes", matrix(&numbers, [3; 9], of_nine)),
+    ];
+    report.row("copy of 19,683 f32 to a vector, axes reversed", None, entries, rounds);
 }
 
 /// The row of a tensor with gaps between its elements, which is changed in place.

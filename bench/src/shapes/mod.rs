@@ -5,6 +5,7 @@
 //! or an element type that is chosen at run time. Each of them has rows of its own here,
 //! by value and shared, because a fast path for one shape shows nothing about another.
 
+mod erased;
 pub mod floor;
 mod odd;
 pub mod types;
@@ -19,6 +20,7 @@ use crate::contender::delete;
 use crate::counting::count;
 use crate::measure::{BATCH, Subject, timed};
 use crate::report::{Entry, Report};
+use erased::{Generic, GenericBuffer, Many, ManyBuffers};
 use floor::Floor;
 use odd::{
     ByteStrided, Capacity, Columns, Empty, Image, Packed, Padded, Pitched, Pixels, Rgb, Unround,
@@ -150,6 +152,10 @@ fn less_common(report: &mut Report, rounds: usize) {
     row(report, rounds, "strides in bytes", strided);
     let window = Window { data: data.clone(), shape: [8, 16], offset: 16, len: 128 };
     row(report, rounds, "window", window);
+    let many = Many { data: ManyBuffers::F32(data.clone()), shape: [16, 16] };
+    row(report, rounds, "enum of 13 buffers", black_box(many));
+    let generic = Generic { data: GenericBuffer::Floats(data.clone()), shape: [16, 16] };
+    row(report, rounds, "enum with a generic Arc", black_box(generic));
     let empty = Empty { data: data.clone(), shape: [0, 16] };
     row(report, rounds, "no elements", empty);
     let capacity = Capacity { data, shape: [16, 16, 0, 0, 0, 0], ndim: black_box(2) };
