@@ -183,20 +183,22 @@ fn on_other_targets(context: &Context, stage: &mut Stage, programs: &[&str]) -> 
     let names: Vec<String> = programs.iter().map(|name| format!("--test={name}")).collect();
     let tests: Vec<&str> =
         [LIBRARIES].into_iter().chain(names.iter().map(String::as_str)).collect();
+    // The programs of both run in one queue, so that the longest one of each runs beside the other.
+    let mut jobs = Vec::new();
     for target in OTHER_TARGETS {
-        run_programs(
-            stage,
-            &|tests| {
-                let mut command = miri(context, STRICT, tests);
-                command.args(["--target", target]);
-                command
-            },
-            &tests,
-            None,
-        )?;
-        stage.note(&format!("{target}: passed"));
+        let command = |tests: &[&str]| {
+            let mut command = miri(context, STRICT, tests);
+            command.args(["--target", target]);
+            command
+        };
+        let names = build_programs(stage, &command, &tests, None)?;
+        jobs.extend(names.iter().map(|name| {
+            let Job { name, command } = job(&command, name);
+            (name != LIBRARIES, Job { name: format!("{name} on {target}"), command })
+        }));
     }
-    Ok(())
+    jobs.sort_by_key(|(later, _)| *later);
+    Ok(stage.run_all(jobs.into_iter().map(|(_, job)| job).collect())?)
 }
 
 /// The newer model, on all tests, and on some with several seeds.
@@ -235,6 +237,24 @@ fn run_programs(
     tests: &[&str],
     part: Option<u64>,
 ) -> Outcome<Vec<String>> {
+    let names = build_programs(stage, command, tests, part)?;
+    stage.run_all(names.iter().map(|name| job(command, name)).collect())?;
+    Ok(names)
+}
+
+/// The run of one test program.
+fn job(command: &dyn Fn(&[&str]) -> Command, name: &str) -> Job {
+    let tests = if name == LIBRARIES { name.to_owned() } else { format!("--test={name}") };
+    Job { command: command(&[&tests]), name: name.to_owned() }
+}
+
+/// Builds the test programs for `tests`, and returns the names of those to run.
+fn build_programs(
+    stage: &mut Stage,
+    command: &dyn Fn(&[&str]) -> Command,
+    tests: &[&str],
+    part: Option<u64>,
+) -> Outcome<Vec<String>> {
     if let Some(part) = part {
         stage.note(&format!("part {part} of 0 to {}: `cargo xtask sanitize` runs all", PARTS - 1));
     }
@@ -246,13 +266,7 @@ fn run_programs(
     }
     let chosen = (0..PARTS).cycle().zip(programs);
     let chosen = chosen.filter(|(index, _)| part.is_none_or(|part| part == *index));
-    let names: Vec<String> = chosen.map(|(_, name)| name).collect();
-    let jobs = names.iter().cloned().map(|name| {
-        let tests = if name == LIBRARIES { name.clone() } else { format!("--test={name}") };
-        Job { command: command(&[&tests]), name }
-    });
-    stage.run_all(jobs.collect())?;
-    Ok(names)
+    Ok(chosen.map(|(_, name)| name).collect())
 }
 
 /// The unit tests of all libraries.
