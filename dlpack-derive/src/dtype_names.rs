@@ -105,7 +105,7 @@ pub(crate) fn named(variant: &str) -> Named {
     }
     let family = UNCLEAR.iter().find(|(starts, ..)| starts.iter().any(|s| name.starts_with(s)));
     let Some(&(_, reason, family)) = family else {
-        let reason = "its name is none by which every library means the same";
+        let reason = "libraries do not agree on a dtype with this name";
         return Named::Unclear { reason, candidates: Vec::new() };
     };
     let members: Vec<_> = CONSTANTS.into_iter().filter(|name| name.starts_with(family)).collect();

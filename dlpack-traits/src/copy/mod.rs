@@ -1,4 +1,4 @@
-//! Copies of host tensors: compact, aligned, and the consumer's own.
+//! Copies of tensors in host memory: contiguous, aligned, and owned by the consumer.
 
 mod axes;
 mod map;

@@ -21,7 +21,7 @@ use crate::python::import::device_tensor::import_on;
 /// The array is ready on [`stream`](DeviceTensor::stream). This is the current stream of
 /// the array's library if the library names it (the `current_work_stream` of its exchange
 /// table; the `sycl_queue` of an array of SYCL), and the current stream of the backend
-/// otherwise. The host does not wait.
+/// otherwise. The call does not make the host wait.
 ///
 /// ```no_run
 /// # #[cfg(all(feature = "cuda", feature = "derive"))] {
