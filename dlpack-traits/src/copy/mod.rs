@@ -12,7 +12,7 @@ mod zeroed;
 
 pub(crate) use axes::Axes;
 pub(crate) use pieces::Pieces;
-pub(crate) use source::{Source, Target};
+pub(crate) use source::{Run, Source, Target};
 pub(crate) use tiles::Part;
 
 use crate::describe::{Describe, DescriptionMut, Order};

@@ -34,6 +34,30 @@ impl ByteSpan {
     }
 }
 
+/// A run of bytes that is read from its start on.
+///
+/// Invariant: for `'a`, `left` bytes at `from` are initialized, and lent with this access.
+pub(crate) struct Run<'a> {
+    from: *const u8,
+    left: usize,
+    access: Access,
+    lent: PhantomData<&'a [u8]>,
+}
+
+impl Run<'_> {
+    /// Reads the next bytes to uninitialized memory, at most `to.len()`, and returns them there.
+    #[inline]
+    pub(crate) fn read<'b>(&mut self, to: &'b mut [MaybeUninit<u8>]) -> &'b mut [u8] {
+        let len = to.len().min(self.left);
+        // SAFETY: 1. By the invariant there are `left` such bytes, and `len` is not more. 2. `to`
+        // is borrowed uniquely, and has at least `len` bytes.
+        unsafe { self.access.copy(self.from, to.as_mut_ptr().cast(), len) };
+        (self.from, self.left) = (self.from.wrapping_add(len), self.left.wrapping_sub(len));
+        // SAFETY: the first `len` bytes of `to` were just written, with initialized ones.
+        unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), len) }
+    }
+}
+
 /// The memory that is copied from.
 ///
 /// Invariant: for `'a`, `span` consists of initialized bytes that are lent with this access.
@@ -86,11 +110,14 @@ impl<'a> Source<'a> {
         position: isize,
         to: &'b mut [MaybeUninit<u8>],
     ) -> Option<&'b mut [u8]> {
-        let from = self.span.runs(Row { position, step: 0, at: 0, count: 1 }, to.len())?;
-        // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is borrowed uniquely.
-        unsafe { self.access.copy(from, to.as_mut_ptr().cast(), to.len()) };
-        // SAFETY: all bytes of `to` were just written, with initialized ones.
-        Some(unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) })
+        Some(self.run(position, to.len())?.read(to))
+    }
+
+    /// One run of `len` bytes. `None` if it does not lie in the span, and for none.
+    #[inline]
+    pub(crate) fn run(&self, position: isize, len: usize) -> Option<Run<'a>> {
+        let from = self.span.runs(Row { position, step: 0, at: 0, count: 1 }, len)?;
+        Some(Run { from, left: len, access: self.access, lent: PhantomData })
     }
 
     /// Reads a row of runs of `RUN` bytes, which fit in registers. A row that does not lie

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
-use core::slice;
+use core::{ptr, slice};
 
-use crate::copy::{Part, Source};
+use crate::copy::{Part, Run, Source};
 use crate::element::Readable;
 use crate::error::Error;
 
@@ -57,13 +57,41 @@ pub(super) fn read<'b, T: Readable>(
     buffer: &'b mut [MaybeUninit<T>],
 ) -> Result<&'b mut [T], Error> {
     // The piece fits in the buffer, and lies in the memory of the tensor.
-    let bytes = piece.read_to(source, as_bytes(buffer)).ok_or(Error::SizeOverflow)?;
+    read_by(buffer, |to| piece.read_to(source, to))
+}
+
+/// Reads the next elements of a run to a buffer, at most as many as fit, and validates them.
+///
+/// # Errors
+///
+/// [`Error::InvalidBits`].
+#[inline]
+pub(super) fn read_next<'b, T: Readable>(
+    run: &mut Run<'_>,
+    buffer: &'b mut [MaybeUninit<T>],
+) -> Result<&'b mut [T], Error> {
+    read_by(buffer, |to| Some(run.read(to)))
+}
+
+/// Validates the elements that a function reads to the start of a buffer.
+///
+/// # Errors
+///
+/// [`Error::InvalidBits`]; [`Error::SizeOverflow`] if the function reads none.
+#[inline(always)]
+fn read_by<'b, T: Readable>(
+    buffer: &'b mut [MaybeUninit<T>],
+    read: impl FnOnce(&'b mut [MaybeUninit<u8>]) -> Option<&'b mut [u8]>,
+) -> Result<&'b mut [T], Error> {
+    let start = buffer.as_mut_ptr().cast::<u8>();
+    let bytes = read(as_bytes(buffer));
+    let bytes = bytes.filter(|bytes| ptr::eq(bytes.as_ptr(), start)).ok_or(Error::SizeOverflow)?;
     if !T::are_valid(bytes) {
         return Err(Error::InvalidBits { dtype: T::DTYPE });
     }
     let len = bytes.len().checked_div(size_of::<T>()).unwrap_or(0);
-    // SAFETY: the bytes are the start of `buffer`, so they are aligned, and borrowed
-    // uniquely. They are `len` elements, all initialized, and by 1 of `Readable` valid values.
+    // SAFETY: the bytes begin where `buffer` does, so they are aligned. They are borrowed
+    // uniquely, and `len` elements, all initialized, and by 1 of `Readable` valid values.
     Ok(unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), len) })
 }
 

@@ -230,17 +230,21 @@ impl<'a, T: Readable> Elements<'a, T> {
             let mut heap = Vec::new();
             let buffer = block::at_least(unit, buffer, &mut heap)?;
             let rest = buffer.len().checked_rem(unit).unwrap_or(0);
-            let (most, mut left) = (buffer.len().wrapping_sub(rest), self.len());
+            let most = buffer.len().wrapping_sub(rest);
+            let buffer = buffer.get_mut(..most).unwrap_or_default();
+            let bytes = self.len().saturating_mul(size_of::<T>());
+            // The elements lie in the memory of the tensor.
+            let mut run = source.run(first, bytes).ok_or(Error::SizeOverflow)?;
             let mut position = first;
-            while left > 0 {
-                let len = left.min(most);
-                let bytes = len.wrapping_mul(size_of::<T>());
-                let piece = Part::of_run(position, bytes);
-                f(piece, block::read(piece, &source, buffer)?);
-                left = left.wrapping_sub(len);
-                position = position.wrapping_add_unsigned(bytes);
+            loop {
+                let block = block::read_next(&mut run, buffer)?;
+                if block.is_empty() {
+                    return Ok(());
+                }
+                let piece = Part::of_run(position, size_of_val(block));
+                position = position.wrapping_add_unsigned(size_of_val(block));
+                f(piece, block);
             }
-            return Ok(());
         }
         let (axes, first) = self.axes(order);
         let tiles = Pieces::room_for_tiles(&axes);
