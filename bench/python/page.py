@@ -95,19 +95,19 @@ FRONT = [
         ["floor", "tvm-ffi"],
     ),
     (
-        "Python: `numpy.from_dlpack(x)`; this crate: `x` is an object of a class for any dtype and rank; others: `x` is an object of that library",
+        "Python: `numpy.from_dlpack(x)`; this crate: `x` of a `#[pyclass]` with run-time dtype and rank; the others: `x` an array of their own",
         "numpy.from_dlpack(obj), general Tensor",
         "dlpack-traits, general Tensor",
         ["NumPy"],
     ),
     (
-        "Python: `torch.from_dlpack(x)`; this crate: `x` is an object of a class over `Arc<[f32]>`; others: `x` is an object of that library",
+        "Python: `torch.from_dlpack(x)`; this crate: `x` of a `#[pyclass]` over `Arc<[f32]>`; the others: `x` an array of their own",
         "torch.from_dlpack(obj)",
         "dlpack-traits, Arc<[f32]>",
         ["NumPy", "PyTorch", "tvm-ffi", "nanobind"],
     ),
     (
-        "Python: import a NumPy array as an object of the class for any dtype and rank",
+        "Python: import a NumPy array as an object of a `#[pyclass]` with run-time dtype and rank",
         "Tensor.from_dlpack(numpy array), general Tensor",
         "dlpack-traits, general Tensor",
         ["numpy.from_dlpack(array)"],
