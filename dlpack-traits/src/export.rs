@@ -176,8 +176,10 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of `into_dlpack`, and [`Error::ReadOnlyLegacy`] if the tensor would be
-    /// READ_ONLY, which the legacy struct cannot express.
+    /// Those of `into_dlpack`; and for a tensor that the legacy struct cannot express,
+    /// [`Error::ReadOnlyLegacy`] if it would be READ_ONLY, [`Error::PaddedLegacy`] for padded
+    /// elements narrower than a byte, and [`Error::UnsupportedDType`] for imported elements of a
+    /// type that a later version of DLPack added.
     #[inline]
     fn into_dlpack_legacy(self) -> Result<ManagedTensor<DLManagedTensor>, Error>
     where

@@ -35,8 +35,11 @@
 //!
 //! # What to read next
 //!
-#![cfg_attr(feature = "derive", doc = "The [`guide`] has a page per task. By name:")]
-#![cfg_attr(not(feature = "derive"), doc = "By name:")]
+#![cfg_attr(
+    feature = "derive",
+    doc = "The [`guide`] has a page per task. The items of this crate for each task:"
+)]
+#![cfg_attr(not(feature = "derive"), doc = "The items of this crate for each task:")]
 //!
 //! | task | see |
 //! |---|---|

@@ -11,8 +11,9 @@ use crate::storage::{DataMut, DataRef};
 /// A described and validated tensor: the result of an implementation of
 /// [`DLPackExport`](crate::DLPackExport).
 ///
-/// It borrows the [`Slot`](crate::Slot) into which it was written, so it cannot outlive or move
-/// with it; a [`TensorView`](crate::TensorView) stores its own slot and costs more.
+/// It borrows the [`Slot`](crate::Slot) into which it was written, so it cannot outlive the slot,
+/// and the slot cannot be moved while it exists; a [`TensorView`](crate::TensorView) stores its own
+/// slot and costs more.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Slot};

@@ -157,7 +157,7 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::RankBeyondCapacity`] if there are fewer.
+    /// [`Error::RankBeyondCapacity`] if there are fewer, or if `ndim` is negative.
     #[inline]
     pub fn rank<I: Dim>(mut self, ndim: I) -> Result<Self, Error> {
         let ndim = ndim.to_i64().unwrap_or(i64::MAX);

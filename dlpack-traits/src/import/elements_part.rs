@@ -25,9 +25,9 @@ impl<'a, T: Readable> Elements<'a, T> {
     /// threads: along the first dimension of more than one element, so that the parts follow
     /// each other in row-major order.
     ///
-    /// The methods of this crate that read elements use one thread. Two threads read more
-    /// memory per second than one, but starting a thread takes about 20 microseconds: split
-    /// tensors of at least a few MiB.
+    /// The methods of `Elements` run on the calling thread only. Two threads read more memory per
+    /// second than one, but starting a thread takes about 20 microseconds: split tensors of at
+    /// least a few MiB.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, ImportedTensor, Storage};

@@ -39,7 +39,8 @@ impl ImportedTensor {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`]; [`Error::UnsupportedDType`] for elements of a type that this
+    /// [`Error::NotOnHost`], and [`Error::NoBackend`] for pinned memory that was exported for a
+    /// stream; [`Error::UnsupportedDType`] for elements of a type that this
     /// version of DLPack does not define, and [`Error::PackedStrides`] for packed elements
     /// that share bytes and are not contiguous in that order; [`Error::OutOfMemory`].
     pub fn to_own_copy(&self) -> Result<Self, Error> {

@@ -52,8 +52,9 @@ impl ImportedTensor {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::TooWide`] for elements of more than 64 bits including
-    /// all lanes, [`Error::UnsupportedDType`] for types of a later version of DLPack.
+    /// [`Error::NotOnHost`], [`Error::NoBackend`] for pinned memory that was exported for a stream,
+    /// [`Error::TooWide`] for elements of more than 64 bits including all lanes,
+    /// [`Error::UnsupportedDType`] for types of a later version of DLPack.
     pub fn raw_bits(&self) -> Result<RawBits<'_>, Error> {
         let dtype = self.dtype();
         self.on_host()?;

@@ -28,13 +28,14 @@ pub struct Exclusive<'a> {
 }
 
 impl ImportedTensor {
-    /// Grants access as `&[T]` to a tensor that this program exported read-only, for
-    /// example from an `Arc<[T]>`.
+    /// Grants access as `&[T]` to a tensor that this program exported read-only and that no owner
+    /// writes, for example from an `Arc<[T]>`.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFrozen`] for every other tensor, including one that this program
-    /// exported and that passed through C or Python.
+    /// [`Error::NotFrozen`] for every other tensor, including a read-only one of a
+    /// [`SharedBuffer`](crate::SharedBuffer), and one that this program exported and that passed
+    /// through C or Python.
     #[inline]
     pub fn frozen(&self) -> Result<Frozen<'_>, Error> {
         match self.access() {
@@ -165,8 +166,9 @@ impl<'a> Frozen<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`] for elements that
-    /// are arrays, [`Error::NotContiguous`], [`Error::Misaligned`], [`Error::InvalidBits`].
+    /// [`Error::NotOnHost`], [`Error::NoBackend`] for pinned memory that was exported for a stream,
+    /// [`Error::ElementMismatch`], [`Error::AxesMismatch`] for elements that are arrays,
+    /// [`Error::NotContiguous`], [`Error::Misaligned`], [`Error::InvalidBits`].
     #[inline]
     pub fn as_slice<T: Readable>(self) -> Result<&'a [T], Error> {
         // SAFETY: 1. By 4 of `from_raw` the elements are initialized, and alive as long as the
@@ -179,8 +181,8 @@ impl<'a> Frozen<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
-    /// [`Error::Misaligned`].
+    /// [`Error::NotOnHost`], [`Error::NoBackend`] for pinned memory that was exported for a stream,
+    /// [`Error::ElementMismatch`], [`Error::AxesMismatch`], [`Error::Misaligned`].
     #[inline]
     pub fn elements<T: AnyBits>(
         self,
@@ -203,7 +205,8 @@ impl<'a> Frozen<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::NotContiguous`].
+    /// [`Error::NotOnHost`], [`Error::NoBackend`] for pinned memory that was exported for a stream,
+    /// [`Error::NotContiguous`].
     #[inline]
     pub fn as_bytes(self) -> Result<&'a [u8], Error> {
         self.tensor.on_host()?;
@@ -248,8 +251,8 @@ impl<'a> Exclusive<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotContiguous`],
-    /// [`Error::Misaligned`].
+    /// [`Error::NotOnHost`], [`Error::NoBackend`] for pinned memory that was exported for a stream,
+    /// [`Error::ElementMismatch`], [`Error::NotContiguous`], [`Error::Misaligned`].
     #[inline]
     pub fn as_mut_slice<T: AnyBits>(&mut self) -> Result<&mut [T], Error> {
         Exclusive { tensor: self.tensor }.into_mut_slice()
@@ -275,8 +278,8 @@ impl<'a> Exclusive<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`], and
-    /// [`Error::NoSuchElement`] if the index does not have one entry per dimension or if an
+    /// [`Error::NotOnHost`], [`Error::NoBackend`] for pinned memory that was exported for a stream,
+    /// [`Error::ElementMismatch`], [`Error::AxesMismatch`], and [`Error::NoSuchElement`] if the index does not have one entry per dimension or if an
     /// entry is out of bounds.
     #[inline]
     pub fn store<T: AnyBits>(&mut self, index: &[usize], value: T) -> Result<(), Error> {
@@ -294,8 +297,8 @@ impl<'a> Exclusive<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
-    /// [`Error::Misaligned`].
+    /// [`Error::NotOnHost`], [`Error::NoBackend`] for pinned memory that was exported for a stream,
+    /// [`Error::ElementMismatch`], [`Error::AxesMismatch`], [`Error::Misaligned`].
     #[inline]
     pub fn elements_mut<T: AnyBits>(
         &mut self,
