@@ -43,9 +43,9 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     }
 }
 
-/// An `Arc` of an exportable value is exported read-only. An export that borrows the `Arc`
-/// shares the storage if the storage supports several owners; otherwise a clone of the
-/// `Arc` is the owner.
+/// An `Arc` of an exportable value is exported READ_ONLY, unless the storage shares write access.
+/// An export that borrows the `Arc` shares the storage if the storage supports several owners;
+/// otherwise a clone of the `Arc` is the owner.
 ///
 /// ```
 /// use std::sync::Arc;

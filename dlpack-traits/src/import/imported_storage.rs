@@ -51,8 +51,9 @@ use crate::version::Version;
 /// | the host, pinned | to a consumer that passes [`StreamArg::on_host`] or [`StreamArg::work_stream`]; from an `ImportedStorage<T>` also to one that passes no stream |
 /// | a device, managed | to none |
 ///
-/// Every other export returns [`Error::NoBackend`] or [`Error::StreamOnHost`]; to export for a
-/// stream, use [`DeviceBuffer::from_foreign`](crate::backend::DeviceBuffer::from_foreign).
+/// Every other export returns [`Error::NoBackend`], [`Error::StreamOnHost`], or for a stream of
+/// another device [`Error::DeviceMismatch`]; to export for a stream, use
+/// [`DeviceBuffer::from_foreign`](crate::backend::DeviceBuffer::from_foreign).
 ///
 /// Device memory that this program exported for a stream or for the host, and
 /// [imported](crate::ManagedTensor::import) back, is not exported again: its buffer would

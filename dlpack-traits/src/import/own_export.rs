@@ -46,7 +46,7 @@ impl<A: Abi> ManagedTensor<A> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
+    /// [`Error::OutOfMemory`].
     pub fn import(self) -> Result<ImportedTensor, Error> {
         // No one writes memory that has no other owner and that is READ_ONLY.
         let read_only = self.flags().contains(Flags::READ_ONLY);

@@ -40,9 +40,9 @@ impl ImportedTensor {
     /// value ([`exclusive`](Self::exclusive)), or it is a copy of this crate
     /// ([`to_own_copy`](Self::to_own_copy), `copy(true)` of an import from Python).
     ///
-    /// For memory of another library, which its producer may write, make a copy (that of a
-    /// column-major tensor is column-major, and rejected; [`Elements::to_vec`] copies any layout
-    /// in row-major order):
+    /// For memory of another library, which its producer may write, make a copy first. The copy of
+    /// a column-major tensor is column-major too, which this function rejects
+    /// ([`Error::NotContiguous`]); [`Elements::to_vec`] copies any layout in row-major order.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Error, ImportedTensor, OwnedTensor};
@@ -55,7 +55,7 @@ impl ImportedTensor {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// or guarantee that no one writes it: [`assume_owned_slice`](Self::assume_owned_slice).
+    /// Or guarantee that no one writes it: [`assume_owned_slice`](Self::assume_owned_slice).
     ///
     /// [`Elements::to_vec`]: super::Elements::to_vec
     ///

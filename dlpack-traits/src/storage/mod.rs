@@ -35,10 +35,10 @@ pub(crate) use try_box::{fill, try_place};
 /// slice needs no `unsafe`. This trait is implemented for types of the standard library:
 /// `Vec<T>`, `[T; N]`, `[T]` and `Cow<[T]>`, where `T` is an element type or an array `[U; N]` of
 /// one; and `&mut [T]`, where `T` is an element type. It is also implemented for `&S` and `Box<S>`
-/// of a storage `S`; for `Arc<S>` if `S` is `Send + Sync + 'static`; and for `Rc<S>`, only for
-/// `tensor` and `copy_to_dlpack` of a hand-written type, because the derive rejects it. It is
-/// implemented for the storages of this crate, such as `SharedBuffer`, and for types of other crates
-/// behind features. A field of another crate's type that is `AsRef<[T]>` or dereferences to `[T]`
+/// of a storage `S`; for `Arc<S>` if `S` is `Send + Sync + 'static`; and for `Rc<S>`. The derive
+/// rejects an `Rc`: a type that contains one implements `DLPackExport` by hand, and has only
+/// `tensor` and `copy_to_dlpack`. The storages of this crate, such as `SharedBuffer`, and types of
+/// other crates behind features implement it too. A field of another crate's type that is `AsRef<[T]>` or dereferences to `[T]`
 /// needs no implementation: it is marked `#[dlpack(data, slice = f32)]`.
 ///
 /// ```

@@ -7,8 +7,8 @@ use crate::export::DLPackExport;
 use crate::python::numpy::array_of;
 
 /// Converts Rust tensors to objects of Python libraries. This crate makes no copy; JAX and MLX
-/// may. Implemented for every type that implements [`DLPackExport`]: structs that derive it,
-/// [`OwnedTensor`](crate::OwnedTensor), and the arrays of the crate `ndarray` (feature
+/// may. Implemented for every `Send + 'static` type that implements [`DLPackExport`]: structs that
+/// derive it, [`OwnedTensor`](crate::OwnedTensor), and the arrays of the crate `ndarray` (feature
 /// `ndarray`).
 ///
 /// The object owns the tensor: the memory is freed when the last object that shares it is
