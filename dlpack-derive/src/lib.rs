@@ -173,17 +173,19 @@ use proc_macro::TokenStream;
 ///    allocation, on the CPU or on the device that a field with the role `device` names;
 /// 2. no one writes to them, and no work that writes to them is pending, except work that a
 ///    field with the role `sync` waits for;
-/// 3. the `owner`, and nothing else, frees them, when it is dropped.
+/// 3. the `owner`, and nothing else, frees them, when it is dropped;
+/// 4. on another device than the CPU, the code that frees them first waits for all work of the
+///    device, because a consumer may call the deleter while its kernels still run.
 ///
 /// The tensor is READ_ONLY, even if the pointer is a `*mut`: the promises allow
 /// other code to read the memory. For writable memory, implement `Storage`. To be
 /// exported, the struct needs an `unsafe impl Send` that you write.
 ///
-/// This is the only `unsafe` in an expansion of this derive: a block around the call that
-/// makes a storage from the pointer. It carries the span of your `unsafe` token, so
+/// The expansion of this derive contains `unsafe` for such a field only: a block around the call
+/// that makes a storage from the pointer. It carries the span of your `unsafe` token, so
 /// `forbid(unsafe_code)` rejects it. The compiler checks the types of the pointer and of
-/// the length. Each export checks the size in bytes, and that the pointer is not NULL. The
-/// three promises are yours. The rest of the expansion implements safe traits.
+/// the length. Each export checks the size in bytes, and that the pointer is not NULL unless the
+/// size is 0. The four promises are yours. The rest of the expansion implements safe traits.
 ///
 /// # Rejected structs
 ///

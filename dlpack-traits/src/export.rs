@@ -27,7 +27,7 @@ use crate::view::TensorView;
 ///
 /// | export | the object afterwards | a consumer may write |
 /// |---|---|---|
-/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner, [`describe_mut`](Self::describe_mut) lends it for writing, and its element type has no invalid bit patterns (`bool` has some); or if the storage shares write access |
+/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner, [`describe_mut`](Self::describe_mut) lends it for writing, and its element type has no invalid bit patterns (`bool` has some; a struct that derives `Element` without `any_bits` counts as having some); or if the storage shares write access |
 /// | [`to_dlpack`](Self::to_dlpack) | stays usable | if the storage shares write access |
 /// | [`copy_to_dlpack`](Self::copy_to_dlpack) | stays usable | yes, into its own copy |
 /// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | if the storage shares write access |
@@ -140,8 +140,9 @@ pub trait DLPackExport {
     /// It makes one allocation, and a second one for more than 8 dimensions.
     ///
     /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`, `[T; N]`) and
-    /// its element type has no invalid bit patterns (`bool` has some), or if the storage shares
-    /// write access. Otherwise the tensor is READ_ONLY. For a storage with a single owner, an
+    /// its element type has no invalid bit patterns (`bool` has some; a struct that derives
+    /// `Element` without `any_bits` counts as having some), or if the storage shares write access.
+    /// Otherwise the tensor is READ_ONLY. For a storage with a single owner, an
     /// implementation by hand must also override [`describe_mut`](Self::describe_mut); otherwise
     /// the tensor is READ_ONLY. A layout whose elements may overlap is always READ_ONLY.
     ///
