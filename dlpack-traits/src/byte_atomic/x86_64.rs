@@ -30,9 +30,10 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     if wide != 0 {
         // SAFETY: the block reads `wide` bytes at `from`, which are at most `len`, writes them to
         // `to`, and accesses no other memory; both ranges are valid by the caller's obligations.
-        // The processor has AVX; `vzeroupper` changes the upper half of each `ymm` register, so
-        // all are declared as changed. The effect of the block on memory is that of `portable`:
-        // see the module.
+        // The processor has AVX, because `has_avx` returned true. `vzeroupper` changes bits 128 and
+        // above of the vector registers 0 to 15; all are declared as changed, because the name of
+        // an `xmm` register as an operand stands for the whole register. The effect of the block
+        // on memory is that of `portable`: see the module.
         unsafe {
             asm!(
                 "2:",
@@ -210,7 +211,8 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
     };
     // The first bytes of a number are its lowest.
     let bytes = value.to_le_bytes();
-    // SAFETY: by 3 `len` bytes may be written, and `len` is at most 8 here.
+    // SAFETY: by 3 `len` bytes may be written, and they do not overlap a local variable. `len` is
+    // at most 8: by the list above it is one of the lengths, and 16 has returned.
     unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), len) };
 }
 

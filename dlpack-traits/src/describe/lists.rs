@@ -35,9 +35,10 @@ impl<'a> Lists<'a> {
             return (Self { start: slot.inline(), slot, ndim: 0 }, ElementRange::BEYOND, true);
         };
         let numbers = start.cast::<MaybeUninit<i64>>();
-        // SAFETY: there is room for twice `ndim` numbers, which only we access.
+        // SAFETY: there is room for twice `ndim` aligned numbers, which only we access, and which may
+        // be uninitialized.
         let dims = unsafe { slice::from_raw_parts_mut(numbers, ndim) };
-        // SAFETY: as above, and these are the second half.
+        // SAFETY: as above; this is the second half, which does not overlap the first.
         let strides = unsafe { slice::from_raw_parts_mut(numbers.wrapping_add(ndim), ndim) };
         let axes = shape.iter().zip(dims.iter_mut().zip(strides.iter_mut())).rev();
         let numel = contiguous(
@@ -73,9 +74,10 @@ impl<'a> Lists<'a> {
             );
         };
         let numbers = start.cast::<MaybeUninit<i64>>();
-        // SAFETY: there is room for twice `ndim` numbers, which only we access.
+        // SAFETY: there is room for twice `ndim` aligned numbers, which only we access, and which may
+        // be uninitialized.
         let dims_to = unsafe { slice::from_raw_parts_mut(numbers, ndim) };
-        // SAFETY: as above, and these are the second half.
+        // SAFETY: as above; this is the second half, which does not overlap the first.
         let strides_to = unsafe { slice::from_raw_parts_mut(numbers.wrapping_add(ndim), ndim) };
         let places = dims_to.iter_mut().zip(strides_to.iter_mut());
         let axes = shape.iter().zip(strides).zip(places).rev();
@@ -365,7 +367,7 @@ fn write_all<I: Dim>(mut slot: SlotMut<'_>, refused: bool, strides: &[I]) -> boo
 }
 
 /// Writes a shape and strides that [`strided`] did not accept. Returns whether one of them is
-/// refused.
+/// refused. All numbers of both lists are initialized in any case: [`write_unusual`] writes them.
 #[cold]
 #[inline(never)]
 fn write_both<I: Dim, J: Dim>(mut slot: SlotMut<'_>, shape: &[I], strides: &[J]) -> bool {

@@ -1,219 +1,27 @@
 //! The fast path compared with the slow path, over random layouts.
 
-use alloc::vec::Vec;
+extern crate std;
 
+mod case;
+
+use alloc::vec::Vec;
+use std::sync::OnceLock;
+
+use case::{Case, DTYPES, Random};
+
+use super::Description;
 use super::check::{self, Checked};
-use super::layout::Layout;
 use super::order::Order;
 use super::packed::Packed;
 use super::shaped::Shaped;
 use super::slot::Slot;
 use super::walk::{ElementRange, contiguous};
-use super::{Describe, Description};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::flags::Flags;
-use crate::storage::{DataRef, Memory};
+use crate::storage::{Access, DataRef, Memory, SharedBuffer, Storage};
 use crate::version::Version;
-
-/// Pseudo-random numbers (xorshift), the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-
-    fn once_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.index(choices.len())]
-    }
-
-    fn index(&mut self, len: usize) -> usize {
-        usize::try_from(self.below(len as u64)).unwrap()
-    }
-
-    /// A small number, rarely one at an edge of the arithmetic.
-    fn number(&mut self, below: u64) -> i64 {
-        const EDGES: [i64; 8] =
-            [-1, 0, i64::MAX, i64::MIN, i64::MAX / 8, 1 << 32, -(1 << 32), i64::MAX / 4 + 1];
-        if self.once_in(60) { self.of(&EDGES) } else { i64::try_from(self.below(below)).unwrap() }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Unit {
-    Elements,
-    Bytes,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum How {
-    Ordered(Order),
-    Strided(Unit),
-}
-
-/// The attributes of a layout that a type may set.
-#[derive(Clone, Debug)]
-struct Case {
-    shape: Vec<i64>,
-    strides: Vec<i64>,
-    how: How,
-    pitch: Option<(i64, Unit)>,
-    rank: Option<i64>,
-    offset: Option<(i64, Unit)>,
-    len: Option<(i64, Unit)>,
-    dtype: Option<DataType>,
-    device: Option<Device>,
-    padded: bool,
-}
-
-const DTYPES: [DataType; 9] = [
-    DataType::U8,
-    DataType::F32,
-    DataType::F64,
-    DataType::COMPLEX128,
-    DataType::BOOL,
-    DataType::FLOAT4_E2M1FN,
-    DataType::F32.with_lanes(3),
-    DataType::I8.with_lanes(3),
-    DataType::new(crate::ffi::kDLOpaqueHandle, 64, 1),
-];
-
-impl Case {
-    fn new(random: &mut Random) -> Self {
-        const UNITS: [Unit; 2] = [Unit::Elements, Unit::Bytes];
-        let few = random.below(6);
-        let ndim = if random.once_in(20) { 7 + random.below(5) } else { few };
-        let many = ndim > 6;
-        let shape = (0..ndim).map(|_| random.number(if many { 3 } else { 6 })).collect();
-        let strides = (0..ndim)
-            .map(|_| random.number(14).wrapping_sub(i64::try_from(random.below(5)).unwrap()))
-            .collect();
-        let how = match random.below(8) {
-            0..3 => How::Ordered(Order::RowMajor),
-            3 => How::Ordered(Order::ColumnMajor),
-            4..7 => How::Strided(Unit::Elements),
-            _ => How::Strided(Unit::Bytes),
-        };
-        let mut amount = |one_in, below| {
-            random.once_in(one_in).then(|| (random.number(below), random.of(&UNITS)))
-        };
-        let (pitch, offset, len) = (amount(6, 20), amount(2, 70), amount(5, 200));
-        Self {
-            shape,
-            strides,
-            how,
-            pitch,
-            rank: random.once_in(12).then(|| random.number(6)),
-            offset,
-            len,
-            dtype: random.once_in(2).then(|| random.of(&DTYPES)),
-            device: random.once_in(9).then(|| random.of(&[Device::CPU, Device::cuda(0)])),
-            padded: random.once_in(12),
-        }
-    }
-
-    fn layout(&self) -> Result<Layout<'_>, Error> {
-        let mut it = match self.how {
-            How::Ordered(order) => Layout::ordered(&self.shape, order)?,
-            How::Strided(Unit::Elements) => Layout::strided(&self.shape, &self.strides)?,
-            How::Strided(Unit::Bytes) => Layout::byte_strided(&self.shape, &self.strides)?,
-        };
-        if let Some(rank) = self.rank {
-            it = it.rank(rank)?;
-        }
-        it = match self.pitch {
-            None => it,
-            Some((pitch, Unit::Elements)) => it.pitch(pitch)?,
-            Some((pitch, Unit::Bytes)) => it.byte_pitch(pitch)?,
-        };
-        it = match self.offset {
-            None => it,
-            Some((offset, Unit::Elements)) => it.offset(offset)?,
-            Some((offset, Unit::Bytes)) => it.byte_offset(offset)?,
-        };
-        it = match self.len {
-            None => it,
-            Some((len, Unit::Elements)) => it.len(len)?,
-            Some((len, Unit::Bytes)) => it.byte_len(len)?,
-        };
-        if let Some(dtype) = self.dtype {
-            it = it.dtype(dtype);
-        }
-        if let Some(device) = self.device {
-            it = it.device(device);
-        }
-        Ok(if self.padded { it.padded() } else { it })
-    }
-
-    fn describe<'a>(&self, out: Describe<'a>) -> Shaped<'a> {
-        let mut it = self.describe_steps(out.shape_from(&self.shape));
-        if let Some(rank) = self.rank {
-            it = it.rank(rank);
-        }
-        self.describe_rest(it)
-    }
-
-    /// The same with the rank beside the shape, if there is one.
-    fn describe_of_rank<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        let rank = self.rank.unwrap_or(i64::try_from(self.shape.len()).unwrap());
-        self.describe_rest(self.describe_steps(out.shape_of_rank(&self.shape, rank)))
-    }
-
-    /// The same with one pass over shape and strides, if there are strides in elements.
-    fn describe_in_one_pass<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        let mut it = match self.how {
-            How::Strided(Unit::Elements) => out.shape_and_strides(&self.shape, &self.strides),
-            _ => return self.describe(out),
-        };
-        if let Some(rank) = self.rank {
-            it = it.rank(rank);
-        }
-        self.describe_rest(it)
-    }
-
-    fn describe_steps<'a>(&self, it: Shaped<'a>) -> Shaped<'a> {
-        match self.how {
-            How::Ordered(Order::RowMajor) => it,
-            How::Ordered(order) => it.order(order),
-            How::Strided(Unit::Elements) => it.strides_from(&self.strides),
-            How::Strided(Unit::Bytes) => it.byte_strides(&self.strides),
-        }
-    }
-
-    fn describe_rest<'a>(&self, mut it: Shaped<'a>) -> Shaped<'a> {
-        it = match self.pitch {
-            None => it,
-            Some((pitch, Unit::Elements)) => it.pitch(pitch),
-            Some((pitch, Unit::Bytes)) => it.byte_pitch(pitch),
-        };
-        it = match self.offset {
-            None => it,
-            Some((offset, Unit::Elements)) => it.offset(offset),
-            Some((offset, Unit::Bytes)) => it.byte_offset(offset),
-        };
-        it = match self.len {
-            None => it,
-            Some((len, Unit::Elements)) => it.len(len),
-            Some((len, Unit::Bytes)) => it.byte_len(len),
-        };
-        if let Some(dtype) = self.dtype {
-            it = it.dtype(dtype);
-        }
-        if let Some(device) = self.device {
-            it = it.device(device);
-        }
-        if self.padded { it.padded() } else { it }
-    }
-}
 
 /// All data that a consumer receives about a tensor, and its place in its storage.
 #[derive(Debug, PartialEq)]
@@ -224,6 +32,7 @@ struct Output {
     data: (usize, u64),
     span: (u64, usize),
     flags: Flags,
+    access: Access,
     version: Version,
 }
 
@@ -238,6 +47,7 @@ impl Output {
             data: (tensor.data.addr(), tensor.byte_offset),
             span: checked.facts.span(),
             flags: checked.facts.flags(),
+            access: checked.facts.access(),
             version: checked.facts.version(),
         }
     }
@@ -262,6 +72,8 @@ struct Aligned([u8; 1024]);
 
 static BYTES: Aligned = Aligned([0; 1024]);
 static CLOSED: Error = Error::Custom("closed");
+static WRITABLE: OnceLock<SharedBuffer<u8>> = OnceLock::new();
+static NUMBERS: OnceLock<SharedBuffer<f64>> = OnceLock::new();
 
 /// Memory of different types, lengths, alignments and access modes.
 fn memory(random: &mut Random) -> DataRef<'static> {
@@ -275,7 +87,7 @@ fn memory(random: &mut Random) -> DataRef<'static> {
         unsafe { DataRef::from_raw_parts(ptr, len, dtype, device) }
     };
     let [_, single, double, complex, boolean, narrow, _, lanes, handle] = DTYPES;
-    match random.below(12) {
+    match random.below(15) {
         0..4 => DataRef::from_slice(bytes),
         4 => parts(double, Device::CPU),
         5 => parts(single, Device::CPU),
@@ -284,6 +96,9 @@ fn memory(random: &mut Random) -> DataRef<'static> {
         8 => parts(single, Device::new(crate::ffi::kDLVulkan, 0)),
         9 => parts(DataType::U8, Device::CPU).with_axes(&[3]),
         10 => parts(DataType::U8, Device::CPU).with_axes(&[2, 2]),
+        // Consumers may write, unless elements overlap.
+        11..13 => WRITABLE.get_or_init(|| SharedBuffer::zeroed(400).unwrap()).data(),
+        13 => NUMBERS.get_or_init(|| SharedBuffer::zeroed(50).unwrap()).data(),
         _ if random.once_in(8) => DataRef::refused(&CLOSED),
         _ => parts(narrow, Device::CPU).into_padded(),
     }
@@ -297,6 +112,7 @@ fn the_fast_path_agrees_with_the_slow_path() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let rounds = if cfg!(miri) { 150 } else { 300_000 };
     let (mut inline, mut accepted, mut refused) = (0, 0, 0);
+    let (mut writable, mut overlapping) = (0, 0);
     for _ in 0..rounds {
         let case = Case::new(&mut random);
         let data = memory(&mut random);
@@ -310,6 +126,10 @@ fn the_fast_path_agrees_with_the_slow_path() {
             (Some(found), Ok(expected)) => {
                 assert_eq!(found, expected, "{case:?} in {data:?}");
                 inline += 1;
+                if found.access == Access::Shared {
+                    let read_only = found.flags.contains(Flags::READ_ONLY);
+                    *(if read_only { &mut overlapping } else { &mut writable }) += 1;
+                }
             }
             (Some(_), Err(error)) => panic!("{error}: {case:?} in {data:?}"),
             (None, Ok(_)) => accepted += 1,
@@ -319,6 +139,10 @@ fn the_fast_path_agrees_with_the_slow_path() {
         assert_eq!(once, found, "{case:?} in {data:?}");
         let once = slow(case.describe_in_one_pass(Slot::new().describe()), data.memory_ref());
         assert_eq!(once, expected, "{case:?} in {data:?}");
+        let (mut first, mut second) = (Slot::new(), Slot::new());
+        let once = first.describe().shape_and_strides(&case.shape, &case.strides);
+        let twice = second.describe().shape(&case.shape).strides(&case.strides);
+        assert_eq!(once.stored, twice.stored, "{case:?}");
         let mut slot = Slot::new();
         let both = case.describe(slot.describe()).data(data);
         assert_eq!(both.map(|it| Output::of(it.checked())), expected, "{case:?} in {data:?}");
@@ -335,6 +159,8 @@ fn the_fast_path_agrees_with_the_slow_path() {
     }
     let least = rounds / 50;
     assert!(inline > least && accepted > least && refused > least, "{inline} {accepted} {refused}");
+    let enough = writable > rounds / 500 && overlapping > rounds / 500;
+    assert!(enough || cfg!(miri), "{writable} {overlapping}");
 }
 
 /// The error of a builder method precedes every error of the memory.

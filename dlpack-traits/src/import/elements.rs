@@ -248,7 +248,7 @@ impl<'a, T: Readable> Elements<'a, T> {
         }
         let (axes, first) = self.axes(order);
         let tiles = Pieces::room_for_tiles(&axes);
-        let mut tiles = block::on_heap::<T>(if tiles > BLOCK { tiles } else { 0 });
+        let mut tiles = block::on_heap::<T>(if tiles > size { tiles } else { 0 });
         let mut heap = Vec::new();
         let buffer = match tiles.spare_capacity_mut() {
             [] => buffer,
