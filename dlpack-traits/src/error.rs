@@ -242,8 +242,8 @@ pub enum Error {
         /// The rule for valid values.
         rule: &'static str,
     },
-    /// The consumer uses a stream that it did not name, and the device cannot determine
-    /// when its work has finished.
+    /// The consumer named no stream, or one by a handle that may become invalid, and the device
+    /// cannot determine when the work of the consumer has finished.
     StreamUntracked {
         /// The device.
         device: Device,
@@ -310,7 +310,9 @@ pub enum Error {
     ReadOnly,
     /// Exclusive access to imported memory was requested, but it may have other owners.
     NotExclusive,
-    /// A borrow of imported memory was requested, but other owners may write it.
+    /// A borrow of imported memory was requested, but this program did not export the memory
+    /// read-only, or other owners may write it. Memory without another owner is borrowed by
+    /// [`exclusive`](crate::ImportedTensor::exclusive).
     NotFrozen,
     /// The struct is of version 1.2 or later and has dimensions, but `strides` is NULL,
     /// which the import policy rejects.

@@ -68,9 +68,9 @@
 //! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported tensors |
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `oneapi` | the backend `backend::OneApi` for SYCL's unified shared memory; DPCTL, the C library in Intel's Python package `dpctl`, is loaded at run time |
-//! | `opencl` | the backend `backend::OpenCl` for OpenCL buffers; the loader is loaded at run time |
+//! | `opencl` | the backend `backend::OpenCl` for OpenCL buffers; the system's OpenCL library (`libOpenCL`) is loaded at run time |
 //! | `rocm` | the ROCm backend `backend::Rocm`; the runtime is loaded at run time |
-//! | `vulkan` | the Vulkan backend `backend::Vulkan`; the loader is loaded at run time |
+//! | `vulkan` | the Vulkan backend `backend::Vulkan`; the system's Vulkan library (`libvulkan`) is loaded at run time |
 //! | `webgpu` | the WebGPU backend `backend::WebGpu`, for devices of wgpu-native |
 //! | `pyo3` | Python classes that export tensors, and import of tensors from Python objects |
 //!

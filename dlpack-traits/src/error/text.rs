@@ -147,8 +147,8 @@ impl fmt::Display for Error {
             }
             Error::StreamUntracked { device } => write!(
                 f,
-                "{device} does not track work on an unnamed stream; pass the `stream` \
-                 that the tensor will be used on"
+                "{device} does not track work on this consumer's stream; pass a `stream` \
+                 that it can track"
             ),
             Error::PackedStrides { dtype } => {
                 write!(

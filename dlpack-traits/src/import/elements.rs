@@ -20,8 +20,8 @@ use crate::storage::{Access, BLOCK, BlockBuffer, block_size};
 /// a foreign store could invalidate. So a read never races with Rust code that writes the memory
 /// in the same way, as a [`SharedBuffer`](crate::SharedBuffer) does, whatever the types of both
 /// sides are. An element that another thread writes at the same moment may be torn: some of its
-/// bytes are old, others new. A concurrent write by ordinary stores is still a data race, as it is
-/// between two threads of the writer: order the write and the read.
+/// bytes are old, others new. A concurrent write of another library by ordinary stores is still a
+/// data race, as it is between two threads of that library: order the write and the read.
 ///
 /// | method | order | speed |
 /// |---|---|---|

@@ -36,9 +36,9 @@ use crate::version::Version;
 /// | do not write | `&[T]` | [`frozen`](Self::frozen), for memory that this program exported read-only and that no one writes; or `unsafe` [`assume_frozen`](Self::assume_frozen) |
 /// | do not access it | `&mut [T]` | [`exclusive`](Self::exclusive), for memory that this program exported by value and that has no other owner, or for a copy that it made ([`to_own_copy`](Self::to_own_copy)); or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
 ///
-/// The second and third rows without `unsafe` are for tensors that this program exported itself
-/// ([`ManagedTensor::import`](crate::ManagedTensor::import)), and for copies by
-/// [`to_own_copy`](Self::to_own_copy). A tensor that passed through C or Python is treated as in
+/// Without `unsafe`, the second row is for tensors that this program exported itself
+/// ([`ManagedTensor::import`](crate::ManagedTensor::import)), and the third row for these and for
+/// copies by [`to_own_copy`](Self::to_own_copy). A tensor that passed through C or Python is treated as in
 /// the first row.
 ///
 /// The memory of a legacy struct is [read-only](Self::is_read_only), because the struct has
