@@ -169,7 +169,7 @@ use proc_macro::TokenStream;
 /// size, another field is marked as the `owner`, and you promise the rest, for as long as
 /// the struct lives:
 ///
-/// 1. the pointer is that of `len` initialized and aligned elements (or bytes) of one
+/// 1. the pointer points to `len` initialized and aligned elements (or bytes) of one
 ///    allocation, on the CPU or on the device that a field with the role `device` names;
 /// 2. no one writes to them, and no work that writes to them is pending, except work that a
 ///    field with the role `sync` waits for;

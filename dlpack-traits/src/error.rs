@@ -201,8 +201,8 @@ pub enum Error {
         /// The device.
         device: Device,
     },
-    /// No available backend supports the device, or the processor is to read memory that was
-    /// exported for a stream, and may not be ready for it.
+    /// No available backend supports the device; or the processor is to read memory that was
+    /// exported for a stream, whose work on that memory may not have finished.
     NoBackend {
         /// The requested device.
         device: Device,

@@ -301,8 +301,8 @@ impl<T> ElementsMut<'_, T> {
     ///
     /// A dense tensor (without gaps, in any order of its axes, also transposed or reversed) is
     /// changed by up to 256 bytes at a time, in the time of a loop over a slice. In a tensor with
-    /// gaps, elements of less than 8 bytes are changed in blocks that are written back; larger ones
-    /// directly. If the function panics, the group of elements that is being changed and all after
+    /// gaps, elements of less than 8 bytes are changed in blocks that are written back; elements of
+    /// 8 bytes or more are changed directly. If the function panics, the group of elements that is being changed and all after
     /// it are unchanged.
     ///
     /// ```

@@ -73,7 +73,8 @@ use crate::version::Version;
 ///
 /// The handle is one pointer to a heap allocation, which stores the validated metadata. A handle
 /// that stored shape and strides inline would not allocate, but each move of it would cost more;
-/// [`ImportedSlice`](crate::ImportedSlice) allocates nothing.
+/// [`ImportedSlice`](crate::ImportedSlice) allocates nothing for a contiguous tensor that is not empty,
+/// of an element type such as `f32`.
 pub struct ImportedTensor {
     /// The only owner of the node, unless this handle is a part of an `ImportedStorage`.
     node: TryArc<Node>,

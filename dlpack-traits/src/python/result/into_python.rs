@@ -60,7 +60,8 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// }
     /// ```
     ///
-    /// It uses the exchange table of the argument's type if there is one. Otherwise it calls
+    /// It uses the exchange table of the argument's type if there is one. For a NumPy array, NumPy's
+    /// C API makes the result, or `numpy.from_dlpack` if that API cannot make it. Otherwise it calls
     /// the `from_dlpack` of the argument's array API namespace (`__array_namespace__`), or
     /// that of its type, module or package. An argument without any of these, such as a
     /// capsule, gets a NumPy array. A subclass gets an object of the library, not of the
