@@ -83,6 +83,27 @@ fn strides_that_do_not_fit_are_errors() {
     assert_eq!(strides(&[1, 1, 1]), Error::RankMismatch { shape: 2, strides: 3 });
 }
 
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct ByteStrided {
+    data: Vec<f32>,
+    shape: [i64; 1],
+    #[dlpack(strides(bytes))]
+    strides: Vec<i64>,
+}
+
+#[test]
+fn byte_strides_of_another_rank_are_errors() {
+    let of = |strides| {
+        let strided = ByteStrided { data: vec![0.0; 4], shape: [4], strides };
+        let error = strided.tensor().unwrap_err();
+        assert_eq!(strided.into_dlpack().unwrap_err(), error);
+        error
+    };
+    assert_eq!(of(vec![4, 4]), Error::RankMismatch { shape: 1, strides: 2 });
+    assert_eq!(of(vec![]), Error::RankMismatch { shape: 1, strides: 0 });
+}
+
 #[test]
 fn offsets_that_do_not_fit_are_errors() {
     let offset = |byte_offset| error(Window { byte_offset, ..window() });
