@@ -410,7 +410,7 @@ impl<T> Elements<'_, T> {
     /// Calls a function with blocks of elements, in the order of the memory: for a function
     /// whose result does not depend on the order, such as a sum or a maximum.
     ///
-    /// A transposed tensor takes as long as a contiguous one, where `for_each_block` takes 5 to 11
+    /// A transposed tensor takes as long as a contiguous one, where `for_each_block` takes 5 to 13
     /// times as long. An element that several indices name, as in a broadcast tensor, is visited
     /// once for each of them. In all other respects this is as
     /// [`for_each_block`](Self::for_each_block).
