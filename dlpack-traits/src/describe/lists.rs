@@ -73,6 +73,8 @@ impl<'a> Lists<'a> {
                 true,
             );
         };
+        // As in `new`: a function that both call, with the loop as a closure or with the lists as
+        // its result, costs 7 to 14 instructions per description.
         let numbers = start.cast::<MaybeUninit<i64>>();
         // SAFETY: there is room for twice `ndim` aligned numbers, which only we access, and which may
         // be uninitialized.

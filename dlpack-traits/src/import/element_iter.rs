@@ -10,7 +10,7 @@ use super::elements::Visit;
 use crate::copy::{Part, Pieces};
 use crate::element::{AnyBits, Readable, zero};
 use crate::error::Error;
-use crate::storage::block_size;
+use crate::storage::block_len;
 
 impl<'a, T: Readable> Elements<'a, T> {
     /// Iterates over all elements in row-major order of their indices, and validates each
@@ -87,8 +87,7 @@ impl<T: Readable> Elements<'_, T> {
     /// Number of elements in a block of an iterator.
     #[inline]
     fn block_len(&self) -> usize {
-        let size = block_size(self.len().saturating_mul(size_of::<T>()));
-        let most = size.checked_div(size_of::<T>()).unwrap_or(0).max(1);
+        let most = block_len::<T>(self.len());
         if self.len() <= most || self.typed().is_contiguous::<T>() {
             return self.len().min(most);
         }

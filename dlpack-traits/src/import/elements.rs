@@ -10,7 +10,7 @@ use super::typed::Typed;
 use crate::copy::{Axes, Part, Pieces, Source};
 use crate::element::{AnyBits, BitsAreValid, Readable};
 use crate::error::Error;
-use crate::storage::{Access, BLOCK, BlockBuffer, block_size};
+use crate::storage::{Access, BLOCK, BlockBuffer, block_len};
 
 /// The elements of an imported tensor, read by value: [`ImportedTensor::elements`]. Other owners
 /// may write them meanwhile.
@@ -223,8 +223,7 @@ impl<'a, T: Readable> Elements<'a, T> {
         let bytes = unit.saturating_mul(size_of::<T>());
         let mut buffer = BlockBuffer::<T, BLOCK>::new();
         let buffer = buffer.as_mut_slice();
-        let size = block_size(self.len().saturating_mul(size_of::<T>()));
-        let most = size.checked_div(size_of::<T>()).unwrap_or(0).max(unit).min(buffer.len());
+        let most = block_len::<T>(self.len()).max(unit).min(buffer.len());
         let buffer = buffer.get_mut(..most).unwrap_or_default();
         if let Some(first) = self.first_of_one_run(order) {
             let mut heap = Vec::new();
@@ -248,7 +247,7 @@ impl<'a, T: Readable> Elements<'a, T> {
         }
         let (axes, first) = self.axes(order);
         let tiles = Pieces::room_for_tiles(&axes);
-        let mut tiles = block::on_heap::<T>(if tiles > size { tiles } else { 0 });
+        let mut tiles = block::on_heap::<T>(if tiles > size_of_val(buffer) { tiles } else { 0 });
         let mut heap = Vec::new();
         let buffer = match tiles.spare_capacity_mut() {
             [] => buffer,

@@ -12,8 +12,8 @@ pub(crate) const BLOCK: usize = if cfg!(miri) { 256 } else { 8 << 10 };
 /// The number of bytes from which on a tensor is assumed not to be cached near the processor.
 pub(crate) const LARGE: usize = 1 << 20;
 
-/// The size of the blocks in which `bytes` bytes are read: half of [`BLOCK`] if they are
-/// not cached.
+/// The number of elements in each of the blocks in which `len` elements are read, at least 1. A
+/// block has [`BLOCK`] bytes, or half of them if the elements are not cached.
 ///
 /// While a function computes on a block, no instruction reads the next one, and the processor
 /// executes few instructions ahead; the shorter the block, the shorter the memory is idle.
@@ -21,8 +21,10 @@ pub(crate) const LARGE: usize = 1 << 20;
 /// KiB: maximum of `u8` 1.4, 1.3 and 1.8, sum of `i32` 1.0, 0.9 and 1.5, sum of `f32` 0.9, 0.9 and
 /// 1.0. Prefetches of the next block gave 1.5, 2.3 and 1.1. Of 10,000 elements, which are cached,
 /// the sum of `f32` takes 2.2 of the slice by 8 KiB, 2.4 by 4, and 2.9 by 2.
-pub(crate) const fn block_size(bytes: usize) -> usize {
-    if bytes >= LARGE { BLOCK / 2 } else { BLOCK }
+pub(crate) fn block_len<T>(len: usize) -> usize {
+    let is_large = len.saturating_mul(size_of::<T>()) >= LARGE;
+    let bytes = if is_large { BLOCK / 2 } else { BLOCK };
+    bytes.checked_div(size_of::<T>()).unwrap_or(0).max(1)
 }
 
 /// An aligned, uninitialized buffer of `BYTES` bytes, or of one element if it is larger.

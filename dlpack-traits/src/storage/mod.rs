@@ -22,7 +22,7 @@ pub use shared_owner::SharedOwner;
 
 pub(crate) use access::Access;
 pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
-pub(crate) use block_buffer::{BLOCK, BlockBuffer, LARGE, block_size};
+pub(crate) use block_buffer::{BLOCK, BlockBuffer, LARGE, block_len};
 pub(crate) use memory::{ForeignInfo, Memory, OwnLayout, Strided};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_arc::{TryArc, UninitTryArc};

@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
 use crate::error::Error;
 use crate::storage::{
-    AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Storage, TryArc, block_size,
+    AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Storage, TryArc, block_len,
 };
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
@@ -251,8 +251,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         let mut buffer = BlockBuffer::<T, BLOCK>::new();
         let buffer = buffer.as_mut_slice();
         let len = self.len();
-        let size = block_size(len.saturating_mul(size_of::<T>()));
-        let most = size.checked_div(size_of::<T>()).unwrap_or(0).max(1);
+        let most = block_len::<T>(len);
         for first in (0..len).step_by(most) {
             let len = most.min(len.wrapping_sub(first));
             if let Some(block) = buffer.get_mut(..len) {
