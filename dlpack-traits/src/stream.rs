@@ -172,7 +172,7 @@ impl StreamArg<'_> {
     }
 
     /// States that the stream outlives the tensor: memory can then be freed in stream
-    /// order; otherwise the release waits for the whole device.
+    /// order; otherwise it is freed after all work of the device, for which the host may have to wait.
     ///
     /// # Safety
     ///

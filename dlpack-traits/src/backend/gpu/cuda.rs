@@ -9,8 +9,9 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::Gpu;
+use super::after_all_work::{ContextCalls, after_all_work};
 use super::sys::calls;
-use super::vendor::{Runtime, Vendor};
+use super::vendor::{AllWork, Runtime, Vendor};
 use crate::backend::library::function;
 use crate::backend::{Attributes, StreamHandle, StreamRules};
 use crate::device::Device;
@@ -52,6 +53,8 @@ calls! {
 #[derive(Debug)]
 pub struct State {
     calls: CudaCalls,
+    /// Drivers before CUDA 12.5 lack one of them.
+    context_calls: Option<ContextCalls>,
     gpus: Box<[CudaGpu]>,
 }
 
@@ -105,6 +108,11 @@ impl State {
             unsafe { self.calls.context_release(device, gpu.handle) }?;
         }
         Ok(retained)
+    }
+
+    /// The primary context of the GPU with this ordinal.
+    fn context_of(&self, device: Device, ordinal: i32) -> Result<*mut c_void, Error> {
+        self.context(device, self.gpu(device, ordinal)?)
     }
 
     /// Pushes the primary context of a GPU, regardless of the current one.
@@ -198,7 +206,9 @@ impl Vendor for CudaDriver {
             Ok(CudaGpu { handle, context: AtomicPtr::new(ptr::null_mut()) })
         };
         let gpus = (0..devices).map(gpu).collect::<Result<_, Error>>()?;
-        Ok(State { calls, gpus })
+        // SAFETY: 1. By our caller's 1.
+        let context_calls = unsafe { ContextCalls::load(library, Device::cuda(0), Self::NAMES) };
+        Ok(State { calls, context_calls: context_calls.ok(), gpus })
     }
 
     fn enter(
@@ -207,11 +217,24 @@ impl Vendor for CudaDriver {
         ordinal: i32,
     ) -> Result<Current, Error> {
         let state = &runtime.state;
-        let wanted = state.context(device, state.gpu(device, ordinal)?)?;
+        let wanted = state.context_of(device, ordinal)?;
         let mut current = ptr::null_mut();
         // SAFETY: 1. `current` is a place for the result.
         unsafe { state.calls.context_current(device, &raw mut current) }?;
         if current == wanted { Ok(Current { pushed: None }) } else { state.push(device, ordinal) }
+    }
+
+    fn after_all_work(
+        runtime: &'static Runtime<Self>,
+        device: Device,
+        ordinal: i32,
+        enqueue: &dyn Fn(*mut c_void) -> Result<(), Error>,
+    ) -> Result<AllWork, Error> {
+        let state = &runtime.state;
+        let Some(calls) = &state.context_calls else { return Ok(AllWork::Unknown) };
+        let context = state.context_of(device, ordinal)?;
+        // SAFETY: 1. It is retained, and current.
+        unsafe { after_all_work(runtime, calls, (device, ordinal), context, enqueue) }
     }
 
     unsafe fn check_stream(
@@ -228,7 +251,7 @@ impl Vendor for CudaDriver {
         // SAFETY: 1. By our caller's 1 the stream is alive, and `found` is a place for the
         // result.
         unsafe { state.calls.stream_context(device, handle.as_ptr(), &raw mut found) }?;
-        if found == state.context(device, state.gpu(device, ordinal)?)? {
+        if found == state.context_of(device, ordinal)? {
             return Ok(());
         }
         Err(Error::Unsupported { device, what: "stream of another device or context" })

@@ -11,8 +11,8 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::Gpu;
-use super::vendor::{Relaxed, Runtime, Vendor, runtime};
-use crate::backend::blocking::run_blocking;
+use super::vendor::{AllWork, Relaxed, Runtime, Vendor, runtime};
+use crate::backend::blocking::{run_blocking, synchronize_device};
 use crate::backend::{
     Allocator, Attributes, Memcpy, MemoryRef, PointerAttributes, Stream, WorkStream,
 };
@@ -30,6 +30,7 @@ const FOR_ALL: c_uint = 1;
 struct StreamCall<'a, V: Vendor> {
     runtime: &'static Runtime<V>,
     device: Device,
+    ordinal: i32,
     on: &'a WorkStream<Gpu<V>>,
     stream: *mut c_void,
     lacks_pools: &'static AtomicBool,
@@ -45,7 +46,16 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
         let relaxed = Relaxed::new(runtime, device)?;
         let stream = on.handle().as_ptr();
         let lacks_pools = runtime.lacks_pools(device, ordinal)?;
-        Ok(Self { runtime, device, on, stream, lacks_pools, _relaxed: relaxed, _current: current })
+        Ok(Self {
+            runtime,
+            device,
+            ordinal,
+            on,
+            stream,
+            lacks_pools,
+            _relaxed: relaxed,
+            _current: current,
+        })
     }
 
     /// Rejects a stream that is being captured. A graph must neither allocate, free nor
@@ -113,6 +123,11 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
         unsafe { calls.fill_in_order(self.device, data.as_ptr(), 0, byte_len, self.stream) }
     }
 
+    /// Whether memory is freed in the order of a stream.
+    fn frees_in_order(&self) -> bool {
+        self.is_gpu() && !self.lacks_pools.load(Ordering::Acquire)
+    }
+
     /// Frees memory after the work of the stream.
     ///
     /// # Safety
@@ -121,7 +136,7 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
     /// 2. All work on it is done, or ordered before what is now enqueued.
     unsafe fn free(&self, data: NonNull<c_void>) -> Result<(), Error> {
         let (calls, device, data) = (&self.runtime.calls, self.device, data.as_ptr());
-        if self.is_gpu() && !self.lacks_pools.load(Ordering::Acquire) {
+        if self.frees_in_order() {
             // SAFETY: 1. By our caller's 1 and 2; the stream is alive.
             return unsafe { calls.free_in_order(device, data, self.stream) };
         }
@@ -139,7 +154,7 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
 
 // SAFETY: 1. The runtimes return new memory, aligned to 256 bytes. 2. Zeros are written in
 // the order of the stream, or at once. 3. `StreamCall::free` frees in that order, or after a wait
-// for the stream.
+// for the stream; `deallocate_after_all` after all work of the context, or after a wait for it.
 unsafe impl<V: Vendor> Allocator for Gpu<V> {
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         let work = StreamCall::on(stream)?;
@@ -163,6 +178,29 @@ unsafe impl<V: Vendor> Allocator for Gpu<V> {
         work.refuse_capture("way to free in the order of a stream that is captured")?;
         // SAFETY: 1. and 2. By our caller's 1 and 2.
         unsafe { work.free(data) }
+    }
+
+    unsafe fn deallocate_after_all(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let work = StreamCall::on(stream)?;
+        if work.frees_in_order() {
+            let (calls, device) = (&work.runtime.calls, work.device);
+            // SAFETY: 1. By our caller's 1 and 2, as `after` is behind all work of the device.
+            let free = |after| unsafe { calls.free_in_order(device, data.as_ptr(), after) };
+            match V::after_all_work(work.runtime, device, work.ordinal, &free)? {
+                AllWork::Enqueued => return Ok(()),
+                // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
+                AllWork::Done => return unsafe { work.free(data) },
+                AllWork::Unknown => {}
+            }
+        }
+        drop(work);
+        synchronize_device::<Self>(stream.device())?;
+        // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
+        unsafe { Self::deallocate(stream, data, byte_len) }
     }
 }
 

@@ -4,6 +4,8 @@
 //! `cuda` and `rocm`, behind the trait `Vendor`. The vendor's library is lazily loaded.
 
 #[cfg(feature = "cuda")]
+mod after_all_work;
+#[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(feature = "cudarc")]
 mod cudarc;

@@ -1,8 +1,9 @@
 //! Streams and events of a GPU: [`GpuStream`], [`GpuEvent`].
 //!
-//! Neither runtime counts references to a stream, so `STREAMS_LAST` is false. Work of a
-//! consumer on its own stream is awaited by a wait for the device, once, when the memory is
-//! freed. A default stream, or one that the consumer promised to keep, needs only an event.
+//! Neither runtime counts references to a stream, so `STREAMS_LAST` is false. Memory that a
+//! consumer used on its own stream is freed after all work of the device (`after_all_work`, or a
+//! wait of the host). A default stream, or one that the consumer promised to keep, needs only an
+//! event.
 
 use alloc::sync::Arc;
 use core::any::Any;
@@ -11,7 +12,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
-use super::vendor::{Relaxed, Vendor, runtime};
+use super::vendor::{Relaxed, Runtime, Vendor, runtime};
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
@@ -128,19 +129,11 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
     fn record(&self) -> Result<GpuEvent<V>, Error> {
         let runtime = runtime::<V>()?;
         let _current = V::enter(runtime, self.device, self.ordinal)?;
-        let mut event = ptr::null_mut();
-        // SAFETY: 1. A documented flag, and a place for the result.
-        unsafe { runtime.calls.event_create(self.device, &raw mut event, ONLY_ORDERS) }?;
-        let Some(raw) = NonNull::new(event) else {
-            return Err(Error::Unsupported { device: self.device, what: "events" });
-        };
-        // From here on, dropping `event` destroys it.
-        let event =
-            GpuEvent { device: self.device, ordinal: self.ordinal, raw, vendor: PhantomData };
+        let event = GpuEvent::new(runtime, self.device, self.ordinal)?;
         let handle = self.handle.as_ptr();
         // SAFETY: 1. The event is new, and of the context of the stream, which lives as
         // long as `self` is used.
-        unsafe { runtime.calls.event_record(self.device, raw.as_ptr(), handle) }?;
+        unsafe { runtime.calls.event_record(self.device, event.as_ptr(), handle) }?;
         Ok(event)
     }
 
@@ -150,7 +143,7 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
         let handle = self.handle.as_ptr();
         // SAFETY: 1. The stream lives as long as `self` is used, the event as long as it is
         // borrowed; 0 is the documented value for no flags.
-        unsafe { runtime.calls.stream_wait(self.device, handle, event.raw.as_ptr(), 0) }
+        unsafe { runtime.calls.stream_wait(self.device, handle, event.as_ptr(), 0) }
     }
 
     fn synchronize(&self) -> Result<(), Error> {
@@ -198,6 +191,25 @@ pub struct GpuEvent<V: Vendor> {
     ordinal: i32,
     raw: NonNull<c_void>,
     vendor: PhantomData<fn() -> V>,
+}
+
+impl<V: Vendor> GpuEvent<V> {
+    /// Creates an event in which nothing is recorded. The GPU is current.
+    pub(super) fn new(
+        runtime: &'static Runtime<V>,
+        device: Device,
+        ordinal: i32,
+    ) -> Result<Self, Error> {
+        let mut event = ptr::null_mut();
+        // SAFETY: 1. A documented flag, and a place for the result.
+        unsafe { runtime.calls.event_create(device, &raw mut event, ONLY_ORDERS) }?;
+        let raw = NonNull::new(event).ok_or(Error::Unsupported { device, what: "events" })?;
+        Ok(Self { device, ordinal, raw, vendor: PhantomData })
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut c_void {
+        self.raw.as_ptr()
+    }
 }
 
 // SAFETY: the runtimes document that any thread may use an event.

@@ -54,6 +54,18 @@ pub trait Vendor: Sized + Send + Sync + 'static {
         ordinal: i32,
     ) -> Result<Self::Current, Error>;
 
+    /// Calls `enqueue` with a stream of this crate whose later work begins after all work that
+    /// is enqueued on the GPU, unless there is none or the runtime has no such order. The GPU is
+    /// current.
+    fn after_all_work(
+        _: &'static Runtime<Self>,
+        _: Device,
+        _ordinal: i32,
+        _enqueue: &dyn Fn(*mut c_void) -> Result<(), Error>,
+    ) -> Result<AllWork, Error> {
+        Ok(AllWork::Unknown)
+    }
+
     /// Rejects a stream of another GPU or context. The GPU is current.
     ///
     /// # Safety
@@ -72,6 +84,17 @@ pub trait Vendor: Sized + Send + Sync + 'static {
         data: *mut c_void,
         hint: Device,
     ) -> Result<Option<Attributes>, Error>;
+}
+
+/// What [`Vendor::after_all_work`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllWork {
+    /// No work was pending, and nothing was enqueued.
+    Done,
+    /// Enqueued after all work.
+    Enqueued,
+    /// The runtime cannot tell: the host has to wait for the device.
+    Unknown,
 }
 
 /// A vendor's runtime.

@@ -130,29 +130,42 @@ fn every_driver_call_of_a_free_can_fail() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.simulator else { return };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
-    for after in 0.. {
-        let stream = session.work_stream(producer);
-        let buffer = DeviceBuffer::zeroed_on(stream, DataType::U8, 8).expect("memory");
-        let address = buffer.as_ptr().addr();
-        // SAFETY: destroyed at the end.
-        buffer.sync_for(unsafe { StreamArg::from_handle(consumer) }).expect("a hand-off");
-        let before = simulator.counts();
-        simulator.fail(None, after, CODE);
-        drop(buffer);
-        let failed = simulator.failed();
-        simulator.fail_none();
-        let freed = simulator.counts().device_memory < before.device_memory;
-        assert_eq!(simulator.counts().events, before.events, "{failed:?}");
-        let Some(call) = failed else {
-            assert!(freed, "no call failed");
-            break;
-        };
-        if !freed {
-            // The kept memory is intact, and is freed here.
-            // SAFETY: its owner did not free it: that call failed.
-            let code = unsafe { (session.driver.free_in_order)(address, producer) };
-            assert_eq!(code, 0, "{call}");
+    let mut all = BTreeSet::new();
+    // Without pending work, and with some.
+    for held in [false, true] {
+        for after in 0.. {
+            let stream = session.work_stream(producer);
+            let buffer = DeviceBuffer::zeroed_on(stream, DataType::U8, 8).expect("memory");
+            let address = buffer.as_ptr().addr();
+            // SAFETY: destroyed at the end.
+            buffer.sync_for(unsafe { StreamArg::from_handle(consumer) }).expect("a hand-off");
+            let before = simulator.counts();
+            let gate = held.then(|| session.hold(consumer));
+            simulator.fail(None, after, CODE);
+            drop(buffer);
+            let failed = simulator.failed();
+            simulator.fail_none();
+            if let Some(gate) = gate {
+                gate.open();
+            }
+            let now = simulator.counts();
+            let freed = now.device_memory < before.device_memory;
+            assert_eq!((now.events, now.streams), (before.events, before.streams), "{failed:?}");
+            let Some(call) = failed else {
+                assert!(freed, "no call failed");
+                break;
+            };
+            all.insert(call);
+            if !freed {
+                // The kept memory is intact, and is freed here.
+                // SAFETY: its owner did not free it: that call failed.
+                let code = unsafe { (session.driver.free_in_order)(address, producer) };
+                assert_eq!(code, 0, "{call}");
+            }
         }
+    }
+    for call in ["cuCtxRecordEvent", "cuEventQuery", "cuStreamCreate", "cuStreamWaitEvent"] {
+        assert!(all.contains(call), "{call} was not made to fail: {all:?}");
     }
     session.destroy_stream(consumer);
     session.destroy_stream(producer);

@@ -140,6 +140,15 @@ impl State {
         }
     }
 
+    /// Rejects calls that are not allowed while any stream of a device is captured.
+    pub(crate) fn check_none_captures(&mut self, ordinal: usize) -> Result<(), Status> {
+        let mut own = self.streams.iter().filter(|(_, stream)| stream.ordinal == ordinal);
+        match own.find(|(_, stream)| stream.capture.is_some()).map(|(which, _)| *which) {
+            Some(which) => self.check_not_capturing(which),
+            None => Ok(()),
+        }
+    }
+
     /// A capture of a stream that takes turns with the legacy default stream.
     pub(crate) fn implicit(&self, ordinal: usize) -> Option<usize> {
         let mut turns = self.streams.values().filter(|s| s.ordinal == ordinal && s.blocking);

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_uint};
 
 use super::device::{handle, ordinal};
 use crate::boundary::{Out, call, release};
+use crate::ops::event::record_all;
 use crate::ops::stream::synchronize_device;
 use crate::state;
 use crate::status::Status;
@@ -143,6 +144,11 @@ extern "C" fn cuCtxPopCurrent_v2(context: Out<usize>) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> c_int {
     call("cuCtxGetDevice", || device.put(handle(c_int::try_from(current()?).unwrap_or(c_int::MAX))))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxRecordEvent(context: usize, event: usize) -> c_int {
+    call("cuCtxRecordEvent", || record_all(device_of(context)?, event))
 }
 
 #[unsafe(no_mangle)]

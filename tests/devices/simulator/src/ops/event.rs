@@ -2,6 +2,7 @@
 
 use crate::state::{self, Event, Recorded};
 use crate::status::Status;
+use crate::stream::Stream;
 use crate::work::Work;
 
 /// A new event, in which nothing is recorded.
@@ -35,6 +36,24 @@ pub(crate) fn record(ordinal: usize, handle: usize, stream: usize) -> Result<(),
     };
     if let Some(event) = state.events.get_mut(&handle) {
         event.recorded = recorded;
+    }
+    Ok(())
+}
+
+/// Records all work that was enqueued on a device so far. As on a GPU, this ends a capture.
+pub(crate) fn record_all(ordinal: usize, handle: usize) -> Result<(), Status> {
+    let mut state = state::lock();
+    state.check(ordinal)?;
+    state.check_none_captures(ordinal)?;
+    let event = state.events.get(&handle).ok_or(Status::INVALID_HANDLE)?;
+    if event.ordinal != ordinal {
+        return Err(Status::INVALID_HANDLE);
+    }
+    // A mark on a stream of its own, which waits for the last work of all others.
+    let tails = state.tails(ordinal);
+    let fence = Stream::start(ordinal, false).push(Work::Mark, tails);
+    if let Some(event) = state.events.get_mut(&handle) {
+        event.recorded = Recorded::Work(fence);
     }
     Ok(())
 }

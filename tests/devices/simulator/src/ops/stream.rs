@@ -66,10 +66,7 @@ pub(crate) fn synchronize_device(ordinal: usize) -> Result<(), Status> {
     let mut state = state::lock();
     state.check(ordinal)?;
     state.check_unsafe_in_capture()?;
-    let capturing = state.streams.iter().find(|(_, stream)| stream.capture.is_some());
-    if let Some(which) = capturing.map(|(which, _)| *which) {
-        state.check_not_capturing(which)?;
-    }
+    state.check_none_captures(ordinal)?;
     let tails = state.tails(ordinal);
     drop(state);
     for fence in tails {
