@@ -13,6 +13,15 @@ use crate::run::{Stage, cargo};
 
 /// The script that runs the checks.
 const SCRIPT: &str = "tests/devices/gpu/evidence.py";
+/// The folders of test programs, and what cargo builds for them. A driver of NVIDIA's also serves
+/// Vulkan and OpenCL.
+const PROGRAMS: &[(&str, &[&str])] = &[
+    ("cuda", &["--package=dlpack-gpu-tests", "--tests"]),
+    ("opencl", &["--package=dlpack-accelerator-tests", "--test=opencl"]),
+    ("vulkan", &["--package=dlpack-vulkan-tests", "--tests"]),
+];
+/// The example of the Vulkan tests.
+const EXAMPLE: &str = "libdelayed_queue.so";
 /// The command of a bundle.
 const RUN: &str = r#"#!/bin/sh
 # Runs all checks, and writes record.md and log.txt to a folder: ./run.sh [RESULTS].
@@ -58,29 +67,40 @@ fn make(checkout: &Checkout, python: &Path, place: &Path, stage: &mut Stage) -> 
         .arg("--target-dir")
         .arg(&target);
     stage.run(&mut module)?;
-    let before = stage.log_length()?;
-    let mut tests = cargo(checkout);
-    tests
-        .args(["test", "--no-run", "--package=dlpack-gpu-tests", "--tests", "--target-dir"])
-        .arg(&target)
-        .env("CARGO_PROFILE_DEV_STRIP", "symbols");
-    stage.run(&mut tests)?;
-    let programs = executables(&stage.logged_since(before));
-    if programs.is_empty() {
-        return Err("cargo built no test program.".to_owned());
-    }
-
     let unwritable = |error| format!("{} cannot be written ({error}).", place.display());
     let folder = place.join("programs");
     drop(std::fs::remove_dir_all(&folder));
-    std::fs::create_dir_all(&folder).map_err(unwritable)?;
     let script = checkout.root().join(SCRIPT);
     let library = target.join("release/libdlpack_testing.so");
     let mut files =
         vec![(script, place.join("evidence.py")), (library, place.join("dlpack_testing.abi3.so"))];
-    for (name, built) in programs {
-        files.push((checkout.root().join(built), folder.join(name)));
+    for (name, arguments) in PROGRAMS {
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder).map_err(unwritable)?;
+        let before = stage.log_length()?;
+        let mut tests = cargo(checkout);
+        tests
+            .args(["test", "--no-run"])
+            .args(*arguments)
+            .arg("--target-dir")
+            .arg(&target)
+            .env("CARGO_PROFILE_DEV_STRIP", "symbols");
+        stage.run(&mut tests)?;
+        let programs = executables(&stage.logged_since(before));
+        if programs.is_empty() {
+            return Err(format!("cargo built no test program for {name}."));
+        }
+        let copies = programs.into_iter();
+        files.extend(copies.map(|(name, built)| (checkout.root().join(built), folder.join(name))));
     }
+    // A library that a test of WebGPU loads from a folder beside its program's.
+    let mut example = cargo(checkout);
+    example.args(["build", "--package=dlpack-vulkan-tests", "--example=delayed_queue"]);
+    example.arg("--target-dir").arg(&target).env("CARGO_PROFILE_DEV_STRIP", "symbols");
+    stage.run(&mut example)?;
+    let example = Path::new("examples").join(EXAMPLE);
+    std::fs::create_dir_all(folder.join("examples")).map_err(unwritable)?;
+    files.push((target.join("debug").join(&example), folder.join(&example)));
     let mut size = 0_u64;
     for (from, to) in files {
         let copied = std::fs::copy(&from, &to);
@@ -92,7 +112,22 @@ fn make(checkout: &Checkout, python: &Path, place: &Path, stage: &mut Stage) -> 
     let run = place.join("run.sh");
     std::fs::write(&run, RUN).map_err(unwritable)?;
     make_executable(&run).map_err(unwritable)?;
+    std::fs::write(place.join("commit.txt"), commit(checkout)).map_err(unwritable)?;
     Ok(size)
+}
+
+/// The commit that the bundle is built from, for the record.
+fn commit(checkout: &Checkout) -> String {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).current_dir(checkout.root()).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    match (git(&["rev-parse", "--short=8", "HEAD"]), git(&["status", "--porcelain"])) {
+        (Some(commit), Some(changes)) if changes.is_empty() => commit,
+        (Some(commit), _) => format!("{commit} with changes"),
+        (None, _) => "not known".to_owned(),
+    }
 }
 
 /// The names and paths of the programs in lines such as

@@ -1,11 +1,13 @@
 //! One test at a time on the GPU, whose state is restored: [`Session`].
 
 use std::cell::Cell;
+use std::ffi::{c_int, c_uint};
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dlpack_traits::Device;
 use dlpack_traits::backend::{Cuda, StreamHandle, WorkStream};
+use libloading::Library;
 
 use crate::driver::{Functions, cuda};
 use crate::gate::Gate;
@@ -76,6 +78,63 @@ pub fn skipped<T>(what: &str, reason: &str) -> Option<T> {
     None
 }
 
+/// A context that is not the backend's: the primary one of a second GPU, or another one of the
+/// only GPU.
+#[derive(Debug)]
+pub struct OtherContext {
+    driver: &'static Functions,
+    context: usize,
+    end: End,
+}
+
+/// `cuCtxCreate_v2`.
+type Create = unsafe extern "C" fn(*mut usize, c_uint, c_int) -> c_int;
+
+/// How such a context ends.
+#[derive(Debug)]
+enum End {
+    /// It was retained.
+    Release(i32),
+    /// It was created.
+    Destroy(unsafe extern "C" fn(usize) -> c_int),
+}
+
+impl OtherContext {
+    fn of(driver: &'static Functions, library: &'static Library) -> Self {
+        let mut context = 0;
+        if Cuda::device_count().expect("a count") > 1 {
+            let gpu = device(driver, 1);
+            // SAFETY: a GPU that exists, and a place for the answer.
+            check(unsafe { (driver.context_retain)(&raw mut context, gpu) });
+            return Self { driver, context, end: End::Release(gpu) };
+        }
+        // SAFETY: the type is the one in CUDA's header.
+        let create = *unsafe { library.get::<Create>(b"cuCtxCreate_v2\0") }.expect("a function");
+        // SAFETY: the type is the one in CUDA's header.
+        let destroy = *unsafe { library.get(b"cuCtxDestroy_v2\0") }.expect("a function");
+        // SAFETY: a GPU that exists, and a place for the answer.
+        check(unsafe { create(&raw mut context, 0, device(driver, 0)) });
+        Self { driver, context, end: End::Destroy(destroy) }
+    }
+
+    /// The context.
+    pub fn context(&self) -> usize {
+        self.context
+    }
+}
+
+impl Drop for OtherContext {
+    fn drop(&mut self) {
+        let code = match self.end {
+            // SAFETY: it was retained once.
+            End::Release(gpu) => unsafe { (self.driver.context_release)(gpu) },
+            // SAFETY: it was created, and the test has ended its work.
+            End::Destroy(destroy) => unsafe { destroy(self.context) },
+        };
+        assert_eq!(code, 0, "the context ends");
+    }
+}
+
 /// Asserts that a call succeeded.
 #[track_caller]
 pub fn check(code: i32) {
@@ -86,6 +145,15 @@ impl Session {
     /// The context of device 0.
     pub fn context(&self) -> usize {
         self.context
+    }
+
+    /// A context that is not the backend's. The session's is current afterwards.
+    pub fn other_context(&self) -> OtherContext {
+        let (library, driver) = cuda().expect("a session has a driver");
+        let other = OtherContext::of(driver, library);
+        // SAFETY: the session keeps it alive.
+        check(unsafe { (driver.context_set)(self.context) });
+        other
     }
 
     /// The backend has used so many GPUs, and keeps their contexts.
