@@ -277,6 +277,8 @@ fn a_free_comes_after_uses_on_other_streams() -> Result<(), Error> {
     let others = [0; 4].map(|_| DeviceBuffer::<Cuda>::zeroed(Device::cuda(0), DataType::U32, 16));
     // SAFETY: a stream of the test.
     assert_eq!(unsafe { (session.driver.stream_query)(consumer) }, 600, "the host waited");
+    // A free that does not wait takes place now.
+    thread::sleep(Duration::from_millis(20));
     gate.open();
     assert_eq!(session.read_on(consumer, copy, 16), [9; 16]);
     drop(others);
