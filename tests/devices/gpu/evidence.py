@@ -297,6 +297,53 @@ class Checks:
         assert made.values() == [3.0] * 4, made.values()
         return "three replays add three"
 
+    # Functions with kernels.
+
+    def function_on_pytorchs_stream(self):
+        """It neither waits for PyTorch's pending work nor overtakes it."""
+        torch = self.torch
+        self.load_kernels()
+        stream, x = torch.cuda.Stream(), torch.zeros(1 << 20, device="cuda")
+        assert float((self.ours.cuda_copied(x) + 1)[0]) == 1
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(LONG)
+            x.fill_(7)
+            begun = time.perf_counter()
+            copy = self.ours.cuda_copied(x)
+            kept = time.perf_counter() - begun
+            result = copy + 1
+            assert not stream.query(), "the pending work ended before the function's"
+        stream.synchronize()
+        assert isinstance(copy, torch.Tensor) and bool((result == 8).all())
+        return f"right; the call took {kept * 1e6:.0f} us"
+
+    def function_on_cupys_arrays(self):
+        """CuPy does not name its stream, so the function's is ordered after it."""
+        cupy = self.cupy
+        x = cupy.zeros(1 << 20, dtype="float32")
+        assert float((self.ours.cuda_copied(x) + 1)[0]) == 1
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            x.fill(7)
+            copy = self.ours.cuda_copied(x)
+            result = copy + 1
+        stream.synchronize()
+        assert isinstance(copy, cupy.ndarray) and bool((result == 8).all())
+
+    def function_inside_of_a_graph(self):
+        """One that allocates nothing becomes a part of PyTorch's graph."""
+        torch = self.torch
+        x, out = torch.zeros(4, device="cuda"), torch.zeros(4, device="cuda")
+        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            assert self.ours.cuda_overwrite(x, out) is out
+        x.fill_(3)
+        assert out.tolist() == [0.0] * 4, "the function ran during the capture"
+        graph.replay()
+        torch.cuda.synchronize()
+        assert out.tolist() == [3.0] * 4, out.tolist()
+        return "the replay copies"
+
     # Memory.
 
     def attributes(self):
@@ -517,6 +564,20 @@ class Checks:
             ours = microseconds(lambda: torch.from_dlpack(made))
             theirs = microseconds(lambda: torch.from_dlpack(own))
         return f"ours {ours}, PyTorch's {theirs}"
+
+    def time_of_a_hand_over_to_cupy(self):
+        """The same with `cupy.from_dlpack`."""
+        cupy = self.cupy
+        made, own = self.ours.OnCuda(1000), cupy.zeros(1000, dtype="float32")
+        with cupy.cuda.Stream(non_blocking=True):
+            ours = microseconds(lambda: cupy.from_dlpack(made))
+            theirs = microseconds(lambda: cupy.from_dlpack(own))
+        return f"ours {ours}, CuPy's {theirs}"
+
+    def time_of_a_borrow(self):
+        """The pointer and the stream of PyTorch's tensor, by its exchange table."""
+        own = self.torch.zeros(1000, device="cuda")
+        return f"cuda_stream_of {microseconds(lambda: self.ours.cuda_stream_of(own))}"
 
     def time_of_a_release_after_a_side_stream(self):
         """When the GPU has nothing to do, and during a long kernel of someone else."""
