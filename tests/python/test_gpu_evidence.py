@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "devices" / "gpu" / "evidence.py"
-PAGE = ROOT / "docs" / "gpu.md"
+PAGE = ROOT / "docs" / "records" / "gpus.md"
 
 
 @pytest.fixture
@@ -36,17 +36,18 @@ def test_without_a_driver_it_refuses(tmp_path):
     assert not results.exists()
 
 
-def test_records_replace_the_word_that_there_is_none(evidence, tmp_path):
-    """The latest comes first, and a failure is written down as one."""
-    page = tmp_path / "gpu.md"
-    page.write_text(PAGE.read_text().partition("### Records\n")[0] + "### Records\n\nNone yet.\n")
+def test_the_latest_record_is_the_first(evidence, tmp_path):
+    """A failure is written down as one, and the older records stay."""
+    page = tmp_path / "gpus.md"
+    page.write_text(PAGE.read_text())
     first = {"gpu": "First", "driver": "for CUDA 12"}
     evidence.add_to_page(page, evidence.record([("stream 1", "passed", "right")], first))
     rows = [("stream 2", "failed", "stale"), ("jax", "not run", "no jax")]
     evidence.add_to_page(page, evidence.record(rows, {"gpu": "Second"}))
-    records = page.read_text().partition("### Records\n")[2]
-    assert "None yet" not in records
-    assert records.index("Second") < records.index("First")
+    before, heading, after = PAGE.read_text().partition("\n## ")
+    records = page.read_text().removeprefix(before)
+    assert records.endswith(heading + after)
+    assert 0 < records.index("Second") < records.index("First") < records.index(after)
     assert "| stream 2 | failed | stale |" in records and "- driver: for CUDA 12" in records
     assert "| jax | not run | no jax |" in records
 

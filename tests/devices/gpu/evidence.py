@@ -31,7 +31,6 @@ import time
 import traceback
 from pathlib import Path
 
-NO_RECORD = "None yet."
 REFUSED = 2
 GPU, PINNED, MANAGED = 2, 3, 13
 # Of a clock of 1 to 2 GHz: some hundred milliseconds.
@@ -710,7 +709,7 @@ def program(path, log):
     """The outcome of a test program of Rust on the driver of the machine."""
     status, output = process([str(path)], log, VARIABLES.get(path.parent.name))
     failed = re.findall(r"^test (\S+) \.\.\. FAILED", output, re.MULTILINE)
-    skipped = re.findall(r"^SKIPPED.*", output, re.MULTILINE)
+    skipped = re.findall(r"SKIPPED \S+: .*", output)
     # A test that skips itself counts as passed where Rust counts.
     passed = sum(int(n) for n in re.findall(r"(\d+) passed", output)) - len(skipped)
     words = f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped"
@@ -721,9 +720,9 @@ def program(path, log):
 
 
 def record(rows, versions):
-    """A section for docs/gpu.md. A record of failures is one, too."""
+    """A section for docs/records/gpus.md. A record of failures is one, too."""
     today = datetime.date.today().isoformat()
-    lines = [f"#### {today}, {versions['gpu']}", ""]
+    lines = [f"## {today}, {versions['gpu']}", ""]
     lines += [f"- {name}: {value}" for name, value in versions.items() if name != "gpu"]
     lines += ["", "| check | result | figures |", "|---|---|---|"]
     lines += [f"| {name} | {result} | {words} |" for name, result, words in rows]
@@ -732,11 +731,8 @@ def record(rows, versions):
 
 def add_to_page(path, text):
     """Puts a record on the page, before older ones."""
-    before, heading, after = path.read_text().partition("### Records\n")
-    assert heading, "docs/gpu.md has a place for records"
-    if after.lstrip().startswith(NO_RECORD):
-        after = ""
-    path.write_text(before + heading + "\n" + text + after)
+    before, heading, after = path.read_text().partition("\n## ")
+    path.write_text(before + "\n" + text + heading + after)
 
 
 def versions_here(driver_version, chosen):
@@ -745,6 +741,10 @@ def versions_here(driver_version, chosen):
     found = {"gpu": "the simulator" if simulator else "a GPU without PyTorch"}
     found["commit"] = commit.read_text() if commit.exists() else "not known"
     found["driver"] = f"for CUDA {driver_version}"
+    if tool := shutil.which("nvidia-smi"):
+        command = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
+        said = subprocess.run(command, capture_output=True, text=True).stdout.split()
+        found["driver"] = ", ".join([*said[:1], found["driver"]])
     for name in ("torch", "cupy", "jax", "tvm_ffi", "cuda.core"):
         try:
             module = importlib.import_module(name)

@@ -48,7 +48,7 @@ pub(crate) fn gpu(checkout: &Checkout, folder: Option<&Path>) -> Outcome<ExitCod
     let mut command = Command::new(&python);
     command.arg(place.join("evidence.py")).arg("--bundle").arg(&place);
     command.arg("--results").arg(checkout.target().join("gpu-results"));
-    command.arg("--page").arg(checkout.root().join("docs/gpu.md"));
+    command.arg("--page").arg(checkout.root().join("docs/records/gpus.md"));
     let status = command
         .status()
         .map_err(|error| format!("{} does not run ({error}).", python.display()))?;
