@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::Gpu;
-use super::after_all_work::{ContextCalls, after_all_work};
+use super::after_all_work::{ContextCalls, FreeStream, after_all_work};
 use super::sys::calls;
 use super::vendor::{AllWork, Runtime, Vendor};
 use crate::backend::library::function;
@@ -66,6 +66,7 @@ struct CudaGpu {
     /// Its primary context, NULL until the first use. It is retained until the process
     /// ends, as by CUDA's own runtime.
     context: AtomicPtr<c_void>,
+    free_stream: FreeStream,
 }
 
 /// A guard that keeps a context current. CUDA's calls fail without a current context, and a
@@ -203,7 +204,8 @@ impl Vendor for CudaDriver {
             let mut handle = 0;
             // SAFETY: 1. The ordinal of a GPU, and a place for the result.
             unsafe { calls.device_get(Device::cuda(ordinal), &raw mut handle, ordinal) }?;
-            Ok(CudaGpu { handle, context: AtomicPtr::new(ptr::null_mut()) })
+            let context = AtomicPtr::new(ptr::null_mut());
+            Ok(CudaGpu { handle, context, free_stream: FreeStream::default() })
         };
         let gpus = (0..devices).map(gpu).collect::<Result<_, Error>>()?;
         // SAFETY: 1. By our caller's 1.
@@ -228,13 +230,12 @@ impl Vendor for CudaDriver {
         runtime: &'static Runtime<Self>,
         device: Device,
         ordinal: i32,
-        enqueue: &dyn Fn(*mut c_void) -> Result<(), Error>,
+        enqueue: impl FnOnce(*mut c_void) -> Result<(), Error>,
     ) -> Result<AllWork, Error> {
         let state = &runtime.state;
         let Some(calls) = &state.context_calls else { return Ok(AllWork::Unknown) };
-        let context = state.context_of(device, ordinal)?;
-        // SAFETY: 1. It is retained, and current.
-        unsafe { after_all_work(runtime, calls, (device, ordinal), context, enqueue) }
+        let streams = &state.gpu(device, ordinal)?.free_stream;
+        after_all_work(runtime, calls, streams, (device, ordinal), enqueue)
     }
 
     unsafe fn check_stream(

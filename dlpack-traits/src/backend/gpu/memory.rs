@@ -186,11 +186,13 @@ unsafe impl<V: Vendor> Allocator for Gpu<V> {
         byte_len: usize,
     ) -> Result<(), Error> {
         let work = StreamCall::on(stream)?;
+        work.refuse_capture("way to free in the order of a stream that is captured")?;
         if work.frees_in_order() {
             let (calls, device) = (&work.runtime.calls, work.device);
-            // SAFETY: 1. By our caller's 1 and 2, as `after` is behind all work of the device.
+            // SAFETY: 1. By our caller's 1. By our caller's 2 all work on it was enqueued before
+            // this, and `after` waits for that.
             let free = |after| unsafe { calls.free_in_order(device, data.as_ptr(), after) };
-            match V::after_all_work(work.runtime, device, work.ordinal, &free)? {
+            match V::after_all_work(work.runtime, device, work.ordinal, free)? {
                 AllWork::Enqueued => return Ok(()),
                 // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
                 AllWork::Done => return unsafe { work.free(data) },

@@ -54,14 +54,14 @@ pub trait Vendor: Sized + Send + Sync + 'static {
         ordinal: i32,
     ) -> Result<Self::Current, Error>;
 
-    /// Calls `enqueue` with a stream of this crate whose later work begins after all work that
-    /// is enqueued on the GPU, unless there is none or the runtime has no such order. The GPU is
-    /// current.
+    /// Calls `enqueue`, at most once, with a stream of this crate whose later work begins after
+    /// all work that is enqueued in the GPU's primary context, unless there is none or the runtime
+    /// has no such order. The GPU is current.
     fn after_all_work(
         _: &'static Runtime<Self>,
         _: Device,
         _ordinal: i32,
-        _enqueue: &dyn Fn(*mut c_void) -> Result<(), Error>,
+        _enqueue: impl FnOnce(*mut c_void) -> Result<(), Error>,
     ) -> Result<AllWork, Error> {
         Ok(AllWork::Unknown)
     }

@@ -1,12 +1,14 @@
 //! One test at a time on the GPU, whose state is restored: [`Session`].
 
+use core::time::Duration;
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint};
 use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
 
-use dlpack_traits::Device;
-use dlpack_traits::backend::{Cuda, StreamHandle, WorkStream};
+use dlpack_traits::backend::{Cuda, DeviceBuffer, StreamHandle, WorkStream};
+use dlpack_traits::{DataType, Device, StreamArg};
 use libloading::Library;
 
 use crate::driver::{Functions, cuda};
@@ -49,13 +51,21 @@ pub fn session() -> Option<Session> {
     WorkStream::<Cuda>::current(Device::cuda(0))
         .and_then(|stream| stream.synchronize())
         .expect("the backend's context");
-    let before = simulator.map(Simulator::counts);
     let mut context = 0;
     // SAFETY: the answer has a place.
     check(unsafe { (driver.context_retain)(&raw mut context, device(driver, 0)) });
     // SAFETY: it was just retained.
     check(unsafe { (driver.context_set)(context) });
-    Some(Session { driver, simulator, context, before: Cell::new(before), _alone: alone })
+    let before = Cell::new(None);
+    let session = Session { driver, simulator, context, before, _alone: alone };
+    if let Some(simulator) = simulator {
+        static FIRST: Once = Once::new();
+        FIRST.call_once(|| session.free_during_work());
+        let counts = simulator.counts();
+        // The session releases its own reference at its end.
+        session.before.set(Some(Counts { contexts: counts.contexts - 1, ..counts }));
+    }
+    Some(session)
 }
 
 /// The `CUdevice` of an ordinal.
@@ -147,6 +157,27 @@ impl Session {
         self.context
     }
 
+    /// Frees a buffer that a consumer uses on a stream of its own. The first time, the backend
+    /// creates a stream for such frees, which it keeps.
+    pub fn free_during_work(&self) {
+        let consumer = self.new_stream();
+        let buffer = DeviceBuffer::<Cuda>::zeroed(Device::cuda(0), DataType::U8, 4);
+        let buffer = buffer.expect("memory");
+        // SAFETY: it is destroyed below.
+        let named = unsafe { StreamArg::from_handle(consumer) };
+        buffer.sync_for(named).expect("an order");
+        let gate = self.hold(consumer);
+        // A driver that cannot record all work makes the host wait for it.
+        let opener = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(5));
+            gate.open();
+        });
+        drop(buffer);
+        opener.join().expect("no panic");
+        self.synchronize(consumer);
+        self.destroy_stream(consumer);
+    }
+
     /// A context that is not the backend's. The session's is current afterwards.
     pub fn other_context(&self) -> OtherContext {
         let (library, driver) = cuda().expect("a session has a driver");
@@ -208,6 +239,12 @@ impl Session {
         check(unsafe { (self.driver.copy_in_order)(to, address, count * 4, stream) });
         self.synchronize(stream);
         values
+    }
+
+    /// Waits for all work in the session's context, that of destroyed streams included.
+    pub fn synchronize_all(&self) {
+        // SAFETY: no argument.
+        check(unsafe { (self.driver.context_synchronize)() });
     }
 
     /// Waits for a stream.

@@ -3,7 +3,8 @@
 
 #![cfg(target_os = "linux")]
 
-use dlpack_gpu_tests::session::{Session, check, session};
+use dlpack_gpu_tests::driver::cuda;
+use dlpack_gpu_tests::session::{Session, check, session, skipped};
 
 const INVALID_VALUE: i32 = 1;
 const INVALID_DEVICE: i32 = 101;
@@ -313,4 +314,108 @@ fn stream_ordered_frees_run_in_stream_order() {
     assert_eq!(session.read_on(stream, copy, COUNT), [3; COUNT]);
     session.free(copy);
     session.destroy_stream(stream);
+}
+
+/// `cuCtxRecordEvent`, from CUDA 12.5 on.
+type RecordContext = unsafe extern "C" fn(usize, usize) -> i32;
+
+fn record_context() -> Option<RecordContext> {
+    let (library, _) = cuda()?;
+    // SAFETY: the type is the one in CUDA's header.
+    let function = unsafe { library.get::<RecordContext>(b"cuCtxRecordEvent\0") };
+    function.map_or_else(|_| skipped("a later driver", "it is of before CUDA 12.5"), |it| Some(*it))
+}
+
+/// Whether an event of all work of the context is reached.
+fn query_event(session: &Session, event: usize) -> i32 {
+    // SAFETY: an event of the test.
+    unsafe { (session.driver.event_query)(event) }
+}
+
+/// An event of a context records the work of all its streams, also of one that was destroyed, and
+/// another stream waits for it.
+#[test]
+fn an_event_records_all_work_of_a_context() {
+    let Some(session) = session() else { return };
+    let Some(record_context) = record_context() else { return };
+    let (event, waiting, own) = (event(&session), session.new_stream(), session.new_stream());
+    let (mut blocking, destroyed) = (0, session.new_stream());
+    // SAFETY: the answer has a place, and a context is current.
+    check(unsafe { (session.driver.stream_create)(&raw mut blocking, 0) });
+    for stream in [own, blocking, 1, 2, destroyed] {
+        let gate = session.hold(stream);
+        if stream == destroyed {
+            session.destroy_stream(stream);
+        }
+        // SAFETY: the session's context, and an event of it.
+        check(unsafe { record_context(session.context(), event) });
+        assert_eq!(query_event(&session, event), NOT_READY, "{stream}");
+        // SAFETY: a stream and an event of the test.
+        check(unsafe { (session.driver.stream_wait)(waiting, event, 0) });
+        assert_eq!(query(&session, waiting), NOT_READY, "{stream}");
+        gate.open();
+        session.synchronize_all();
+        assert_eq!(query_event(&session, event), 0, "{stream}");
+        assert_eq!(query(&session, waiting), 0, "{stream}");
+    }
+    destroy_event(&session, event);
+    for stream in [waiting, own, blocking] {
+        session.destroy_stream(stream);
+    }
+}
+
+/// While a stream is captured, in whatever mode, the record fails and invalidates the capture, as
+/// a wait for the context does.
+#[test]
+fn a_record_of_a_context_ends_captures() {
+    let Some(session) = session() else { return };
+    let Some(record_context) = record_context() else { return };
+    let (event, stream) = (event(&session), session.new_stream());
+    let recorded = || {
+        // SAFETY: the session's context, and an event of it.
+        unsafe { record_context(session.context(), event) }
+    };
+    // SAFETY: no argument.
+    let waited = || unsafe { (session.driver.context_synchronize)() };
+    for mode in [GLOBAL, THREAD_LOCAL, RELAXED] {
+        for call in [&recorded as &dyn Fn() -> i32, &waited] {
+            begin(&session, stream, mode);
+            let mut relaxed = RELAXED;
+            // SAFETY: a mode, and a place for the one before.
+            check(unsafe { (session.driver.exchange_capture_mode)(&raw mut relaxed) });
+            assert_eq!(call(), CAPTURE_UNSUPPORTED, "mode {mode}");
+            // SAFETY: as above.
+            check(unsafe { (session.driver.exchange_capture_mode)(&raw mut relaxed) });
+            assert_eq!(end(&session, stream), CAPTURE_INVALIDATED, "mode {mode}");
+        }
+    }
+    destroy_event(&session, event);
+    session.destroy_stream(stream);
+}
+
+/// A context that is made after a reset has another id, also at the same address.
+#[test]
+fn ids_of_contexts_are_not_reused() {
+    let Some(session) = session() else { return };
+    let Some((library, _)) = cuda() else { return };
+    // SAFETY: the type is the one in CUDA's header.
+    let of =
+        unsafe { library.get::<unsafe extern "C" fn(usize, *mut u64) -> i32>(b"cuCtxGetId\0") };
+    let id = |context| {
+        let mut id = 0;
+        // SAFETY: a context that is alive, and a place for the answer.
+        check(unsafe { (of.as_ref().expect("a driver of CUDA 12"))(context, &raw mut id) });
+        id
+    };
+    let first = id(session.context());
+    assert_eq!(id(session.context()), first);
+    let other = session.other_context();
+    let second = id(other.context());
+    assert_ne!(first, second);
+    drop(other);
+    // On the simulator it is that of the second GPU, which is not destroyed when it is released.
+    if session.simulator.is_none() {
+        let third = id(session.other_context().context());
+        assert!(![first, second].contains(&third), "{first}, {second}, {third}");
+    }
 }

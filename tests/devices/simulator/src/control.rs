@@ -101,12 +101,16 @@ extern "C" fn sim_set_attributes_need_context(needed: bool) {
     state::lock().attributes_need_context = needed;
 }
 
-/// Destroys the primary context of a device, whatever its reference count, as
+/// Destroys the primary context of a device and its streams, whatever its reference count, as
 /// `cuDevicePrimaryCtxReset` does. The next one that is retained has the same handle.
 #[unsafe(no_mangle)]
 extern "C" fn sim_reset_context(ordinal: usize) {
-    if let Some(device) = state::lock().devices.get_mut(ordinal) {
-        device.retained = 0;
+    let mut state = state::lock();
+    if let Some(device) = state.devices.get_mut(ordinal) {
+        (device.retained, device.resets) = (0, device.resets + 1);
+        state
+            .streams
+            .retain(|which, stream| !matches!(which, Which::Made(_)) || stream.ordinal != ordinal);
     }
 }
 

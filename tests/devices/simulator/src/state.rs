@@ -19,6 +19,8 @@ use crate::work::Work;
 pub(crate) struct Device {
     /// How often its primary context was retained.
     pub(crate) retained: usize,
+    /// How often its primary context was reset.
+    pub(crate) resets: u64,
     /// The error of the device. Every later call returns it.
     pub(crate) failed: Option<Status>,
     /// Whether it allocates in the order of streams.
@@ -73,7 +75,7 @@ static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
     Mutex::new(State {
         initialized: false,
         devices: vec![
-            Device { retained: 0, failed: None, has_pools: true };
+            Device { retained: 0, resets: 0, failed: None, has_pools: true };
             usize::try_from(devices).unwrap_or(0)
         ],
         memory: Memory::default(),

@@ -43,6 +43,9 @@ fn without_the_library_every_call_is_an_error() {
     command.args(["--exact", "opencl::loading::child"]).env(CHILD, "1");
     let output = command.env_remove("LD_LIBRARY_PATH").output().expect("a process");
     assert!(output.status.success(), "{output:?}");
+    if String::from_utf8_lossy(&output.stderr).contains("SKIPPED") {
+        return skipped("opencl", "the system has libOpenCL.so.1").unwrap_or_default();
+    }
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
 }
 

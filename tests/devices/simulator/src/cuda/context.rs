@@ -146,6 +146,16 @@ extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> c_int {
     call("cuCtxGetDevice", || device.put(handle(c_int::try_from(current()?).unwrap_or(c_int::MAX))))
 }
 
+/// A number that no other context has, also none of the same device before or after a reset.
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetId(context: usize, id: Out<u64>) -> c_int {
+    call("cuCtxGetId", || {
+        let ordinal = device_of(context)?;
+        let resets = state::lock().devices[ordinal].resets;
+        id.put(resets << 32 | u64::try_from(ordinal).unwrap_or(u64::MAX))
+    })
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxRecordEvent(context: usize, event: usize) -> c_int {
     call("cuCtxRecordEvent", || record_all(device_of(context)?, event))
