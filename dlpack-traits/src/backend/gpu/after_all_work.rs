@@ -11,26 +11,28 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 
-use super::stream::GpuEvent;
+use super::stream::{GpuEvent, GpuStream};
 use super::sys::calls;
 use super::vendor::{AllWork, Runtime, Vendor};
-use crate::backend::StreamHandle;
+use crate::backend::append_list::AppendList;
 use crate::backend::library::function;
+use crate::backend::{Stream as _, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
 
 calls! {
     /// Functions of drivers for CUDA 12.5 and later.
     ContextCalls {
-        context_current(context: *mut *mut c_void): "cuCtxGetCurrent";
+        safe {
+            context_current(context: &mut *mut c_void): "cuCtxGetCurrent";
+            stream_create(stream: &mut *mut c_void, flags: c_uint): "cuStreamCreate";
+        }
         context_id(context: *mut c_void, id: *mut u64): "cuCtxGetId";
         context_record(context: *mut c_void, event: *mut c_void): "cuCtxRecordEvent";
         event_query(event: *mut c_void): "cuEventQuery";
-        stream_create(stream: *mut *mut c_void, flags: c_uint): "cuStreamCreate";
     }
 }
 
@@ -39,13 +41,18 @@ const NON_BLOCKING: c_uint = 1;
 /// `CUDA_ERROR_NOT_READY`: work that the event recorded is pending.
 const NOT_READY: c_int = 600;
 
-/// The stream for the frees of a GPU, and the id of its context. A reset of the GPU destroys
-/// both; the next context has another id. It is kept until the process ends, as the context is.
-#[derive(Debug, Default)]
-pub(super) struct FreeStream(Mutex<Option<(u64, StreamHandle)>>);
+/// The stream for the frees of a GPU in each of its contexts, by the context's id: a reset of the
+/// GPU destroys the context and its streams, and the next context has another id.
+#[derive(Debug)]
+pub(super) struct FreeStreams(AppendList<(u64, StreamHandle)>);
 
-impl FreeStream {
-    /// Returns the stream in the current context, which the first call creates.
+impl FreeStreams {
+    pub(super) const fn new() -> Self {
+        Self(AppendList::new())
+    }
+
+    /// Returns the stream in the current context. The first call creates it, and it is kept as long
+    /// as the context.
     fn get(
         &self,
         calls: &'static ContextCalls,
@@ -55,18 +62,17 @@ impl FreeStream {
         let mut id = 0;
         // SAFETY: 1. The context is current, and `id` is a place for the result.
         unsafe { calls.context_id(device, context, &raw mut id) }?;
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, stream)) = known.filter(|(of, _)| *of == id) {
+        if let Some(&(_, stream)) = self.0.iter().find(|(of, _)| *of == id) {
             return Ok(stream);
         }
         let mut raw = ptr::null_mut();
-        // SAFETY: 1. A documented flag, and a place for the result.
-        unsafe { calls.stream_create(device, &raw mut raw, NON_BLOCKING) }?;
+        calls.stream_create(device, &mut raw, NON_BLOCKING)?;
         if raw.is_null() {
             return Err(Error::Unsupported { device, what: "streams" });
         }
         let stream = StreamHandle::from_ptr(raw);
-        *known = Some((id, stream));
+        // Two threads may each create one.
+        self.0.append_unless((id, stream), |_| None::<()>);
         Ok(stream)
     }
 }
@@ -81,12 +87,12 @@ impl FreeStream {
 pub(super) fn after_all_work<V: Vendor>(
     runtime: &'static Runtime<V>,
     calls: &'static ContextCalls,
-    streams: &FreeStream,
+    streams: &FreeStreams,
     (device, ordinal): (Device, i32),
-    enqueue: impl FnOnce(*mut c_void) -> Result<(), Error>,
+    enqueue: impl FnOnce(StreamHandle) -> Result<(), Error>,
 ) -> Result<AllWork, Error> {
     match stream_after_all(runtime, calls, streams, (device, ordinal)) {
-        Ok(Some(stream)) => enqueue(stream.as_ptr()).map(|()| AllWork::Enqueued),
+        Ok(Some(stream)) => enqueue(stream).map(|()| AllWork::Enqueued),
         Ok(None) => Ok(AllWork::Done),
         Err(_) => Ok(AllWork::Unknown),
     }
@@ -96,13 +102,12 @@ pub(super) fn after_all_work<V: Vendor>(
 fn stream_after_all<V: Vendor>(
     runtime: &'static Runtime<V>,
     calls: &'static ContextCalls,
-    streams: &FreeStream,
+    streams: &FreeStreams,
     (device, ordinal): (Device, i32),
 ) -> Result<Option<StreamHandle>, Error> {
     let event = GpuEvent::new(runtime, device, ordinal)?;
     let mut context = ptr::null_mut();
-    // SAFETY: 1. `context` is a place for the result.
-    unsafe { calls.context_current(device, &raw mut context) }?;
+    calls.context_current(device, &mut context)?;
     // SAFETY: 1. The context is current, and the event was created in it.
     unsafe { calls.context_record(device, context, event.as_ptr()) }?;
     // SAFETY: 1. The event lives until the end of the function.
@@ -112,8 +117,6 @@ fn stream_after_all<V: Vendor>(
         Err(error) => return Err(error),
     }
     let stream = streams.get(calls, device, context)?;
-    // SAFETY: 1. The stream is one of the current context. The event lives until the end of the
-    // function; 0 is the documented value for no flags.
-    unsafe { runtime.calls.stream_wait(device, stream.as_ptr(), event.as_ptr(), 0) }?;
+    GpuStream::<V>::new(device, ordinal, stream).wait(&event)?;
     Ok(Some(stream))
 }

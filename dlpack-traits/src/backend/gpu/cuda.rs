@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::Gpu;
-use super::after_all_work::{ContextCalls, FreeStream, after_all_work};
+use super::after_all_work::{ContextCalls, FreeStreams, after_all_work};
 use super::sys::calls;
 use super::vendor::{AllWork, Runtime, Vendor};
 use crate::backend::library::function;
@@ -37,10 +37,12 @@ pub struct CudaDriver;
 calls! {
     /// Functions that only CUDA has.
     CudaCalls {
-        device_get(device: *mut c_int, ordinal: c_int): "cuDeviceGet";
-        context_retain(context: *mut *mut c_void, gpu: c_int): "cuDevicePrimaryCtxRetain";
+        safe {
+            device_get(device: &mut c_int, ordinal: c_int): "cuDeviceGet";
+            context_retain(context: &mut *mut c_void, gpu: c_int): "cuDevicePrimaryCtxRetain";
+            context_current(context: &mut *mut c_void): "cuCtxGetCurrent";
+        }
         context_release(gpu: c_int): "cuDevicePrimaryCtxRelease_v2";
-        context_current(context: *mut *mut c_void): "cuCtxGetCurrent";
         context_push(context: *mut c_void): "cuCtxPushCurrent_v2";
         context_pop(context: *mut *mut c_void): "cuCtxPopCurrent_v2";
         stream_context(stream: *mut c_void, context: *mut *mut c_void): "cuStreamGetCtx";
@@ -66,7 +68,7 @@ struct CudaGpu {
     /// Its primary context, NULL until the first use. It is retained until the process
     /// ends, as by CUDA's own runtime.
     context: AtomicPtr<c_void>,
-    free_stream: FreeStream,
+    free_streams: FreeStreams,
 }
 
 /// A guard that keeps a context current. CUDA's calls fail without a current context, and a
@@ -101,8 +103,7 @@ impl State {
 
     fn retain(&self, device: Device, gpu: &CudaGpu) -> Result<*mut c_void, Error> {
         let mut retained = ptr::null_mut();
-        // SAFETY: 1. A GPU that exists, and a place for the result.
-        unsafe { self.calls.context_retain(device, &raw mut retained, gpu.handle) }?;
+        self.calls.context_retain(device, &mut retained, gpu.handle)?;
         // Two threads may retain the same context here; one reference is enough.
         if !gpu.context.swap(retained, Ordering::AcqRel).is_null() {
             // SAFETY: 1. It was just retained.
@@ -202,10 +203,9 @@ impl Vendor for CudaDriver {
         let gpu = |ordinal| {
             let ordinal = i32::try_from(ordinal).map_err(|_| Error::SizeOverflow)?;
             let mut handle = 0;
-            // SAFETY: 1. The ordinal of a GPU, and a place for the result.
-            unsafe { calls.device_get(Device::cuda(ordinal), &raw mut handle, ordinal) }?;
+            calls.device_get(Device::cuda(ordinal), &mut handle, ordinal)?;
             let context = AtomicPtr::new(ptr::null_mut());
-            Ok(CudaGpu { handle, context, free_stream: FreeStream::default() })
+            Ok(CudaGpu { handle, context, free_streams: FreeStreams::new() })
         };
         let gpus = (0..devices).map(gpu).collect::<Result<_, Error>>()?;
         // SAFETY: 1. By our caller's 1.
@@ -221,8 +221,7 @@ impl Vendor for CudaDriver {
         let state = &runtime.state;
         let wanted = state.context_of(device, ordinal)?;
         let mut current = ptr::null_mut();
-        // SAFETY: 1. `current` is a place for the result.
-        unsafe { state.calls.context_current(device, &raw mut current) }?;
+        state.calls.context_current(device, &mut current)?;
         if current == wanted { Ok(Current { pushed: None }) } else { state.push(device, ordinal) }
     }
 
@@ -230,11 +229,11 @@ impl Vendor for CudaDriver {
         runtime: &'static Runtime<Self>,
         device: Device,
         ordinal: i32,
-        enqueue: impl FnOnce(*mut c_void) -> Result<(), Error>,
+        enqueue: impl FnOnce(StreamHandle) -> Result<(), Error>,
     ) -> Result<AllWork, Error> {
         let state = &runtime.state;
         let Some(calls) = &state.context_calls else { return Ok(AllWork::Unknown) };
-        let streams = &state.gpu(device, ordinal)?.free_stream;
+        let streams = &state.gpu(device, ordinal)?.free_streams;
         after_all_work(runtime, calls, streams, (device, ordinal), enqueue)
     }
 

@@ -187,20 +187,21 @@ unsafe impl<V: Vendor> Allocator for Gpu<V> {
     ) -> Result<(), Error> {
         let work = StreamCall::on(stream)?;
         work.refuse_capture("way to free in the order of a stream that is captured")?;
+        let mut all = AllWork::Unknown;
         if work.frees_in_order() {
             let (calls, device) = (&work.runtime.calls, work.device);
-            // SAFETY: 1. By our caller's 1. By our caller's 2 all work on it was enqueued before
-            // this, and `after` waits for that.
-            let free = |after| unsafe { calls.free_in_order(device, data.as_ptr(), after) };
-            match V::after_all_work(work.runtime, device, work.ordinal, free)? {
-                AllWork::Enqueued => return Ok(()),
-                // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
-                AllWork::Done => return unsafe { work.free(data) },
-                AllWork::Unknown => {}
-            }
+            all = V::after_all_work(work.runtime, device, work.ordinal, |after| {
+                // SAFETY: 1. By our caller's 1. By our caller's 2 all work on it was enqueued
+                // before this, and `after` waits for that.
+                unsafe { calls.free_in_order(device, data.as_ptr(), after.as_ptr()) }
+            })?;
         }
         drop(work);
-        synchronize_device::<Self>(stream.device())?;
+        match all {
+            AllWork::Enqueued => return Ok(()),
+            AllWork::Done => {}
+            AllWork::Unknown => synchronize_device::<Self>(stream.device())?,
+        }
         // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
         unsafe { Self::deallocate(stream, data, byte_len) }
     }

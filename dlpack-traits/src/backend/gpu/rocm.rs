@@ -36,9 +36,11 @@ pub struct HipRuntime;
 calls! {
     /// Functions that only ROCm has.
     HipCalls {
-        device_get(ordinal: *mut c_int): "hipGetDevice";
-        device_set(ordinal: c_int): "hipSetDevice";
-        version(version: *mut c_int): "hipRuntimeGetVersion";
+        safe {
+            device_get(ordinal: &mut c_int): "hipGetDevice";
+            device_set(ordinal: c_int): "hipSetDevice";
+            version(version: &mut c_int): "hipRuntimeGetVersion";
+        }
         pointer_attributes(answer: *mut PointerAttribute, data: *mut c_void):
             "hipPointerGetAttributes";
     }
@@ -91,8 +93,8 @@ pub struct Current {
 impl Drop for Current {
     fn drop(&mut self) {
         if let Some((calls, device, ordinal)) = self.before {
-            // SAFETY: 1. It was current before. An error cannot be reported here.
-            let _ = unsafe { calls.device_set(device, ordinal) };
+            // An error cannot be reported here.
+            let _ = calls.device_set(device, ordinal);
         }
     }
 }
@@ -124,8 +126,7 @@ impl Vendor for HipRuntime {
         // SAFETY: 1. The type is that in ROCm's header. 2. By our caller's 1.
         let stream_device = unsafe { function(library, device, STREAM_GET_DEVICE) }.ok();
         let mut version = 0;
-        // SAFETY: 1. `version` is a place for the result.
-        unsafe { calls.version(device, &raw mut version) }?;
+        calls.version(device, &mut version)?;
         let kinds = if version >= FIRST_WITH_NUMBERS_OF_CUDA {
             MemoryTypeCodes { host: 1, device: 2 }
         } else {
@@ -141,13 +142,11 @@ impl Vendor for HipRuntime {
     ) -> Result<Current, Error> {
         let calls = &runtime.state.calls;
         let mut before = 0;
-        // SAFETY: 1. `before` is a place for the result.
-        unsafe { calls.device_get(device, &raw mut before) }?;
+        calls.device_get(device, &mut before)?;
         if before == ordinal {
             return Ok(Current { before: None });
         }
-        // SAFETY: 1. The GPU exists.
-        unsafe { calls.device_set(device, ordinal) }?;
+        calls.device_set(device, ordinal)?;
         Ok(Current { before: Some((calls, device, before)) })
     }
 

@@ -181,8 +181,7 @@ pub(super) fn synchronize_device<V: Vendor>(device: Device) -> Result<(), Error>
     let runtime = runtime::<V>()?;
     let _current = V::enter(runtime, device, runtime.ordinal(device)?)?;
     let _relaxed = Relaxed::new(runtime, device)?;
-    // SAFETY: 1. The function has no arguments.
-    unsafe { runtime.calls.synchronize_device(device) }
+    runtime.calls.synchronize_device(device)
 }
 
 /// An event of a GPU.
@@ -201,8 +200,7 @@ impl<V: Vendor> GpuEvent<V> {
         ordinal: i32,
     ) -> Result<Self, Error> {
         let mut event = ptr::null_mut();
-        // SAFETY: 1. A documented flag, and a place for the result.
-        unsafe { runtime.calls.event_create(device, &raw mut event, ONLY_ORDERS) }?;
+        runtime.calls.event_create(device, &mut event, ONLY_ORDERS)?;
         let raw = NonNull::new(event).ok_or(Error::Unsupported { device, what: "events" })?;
         Ok(Self { device, ordinal, raw, vendor: PhantomData })
     }

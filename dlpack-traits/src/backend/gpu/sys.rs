@@ -9,18 +9,25 @@ use crate::device::Device;
 use crate::error::Error;
 
 /// Defines a table of C functions that return an error code, and a method for each that
-/// converts the code into an `Error`.
+/// converts the code into an `Error`. The functions in `safe` accept all values of their
+/// arguments, and return an error for wrong ones; their results are written to references.
 macro_rules! calls {
     (
         $(#[$doc:meta])*
         $table:ident {
-            $($method:ident($($argument:ident: $type:ty),*): $($symbol:literal)|+;)+
+            safe {
+                $($safe:ident($($safe_argument:ident: $safe_type:ty),*): $($safe_symbol:literal)|+;)*
+            }
+            $($method:ident($($argument:ident: $type:ty),*): $($symbol:literal)|+;)*
         }
     ) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub(super) struct $table {
-            $($method: (&'static str, unsafe extern "C" fn($($type),*) -> core::ffi::c_int),)+
+            $($safe: (
+                &'static str, unsafe extern "C" fn($($safe_type),*) -> core::ffi::c_int
+            ),)*
+            $($method: (&'static str, unsafe extern "C" fn($($type),*) -> core::ffi::c_int),)*
         }
 
         impl $table {
@@ -34,17 +41,37 @@ macro_rules! calls {
                 device: Device,
                 vendor: usize,
             ) -> Result<Self, Error> {
+                let name = |names: &[&'static str]| names.get(vendor).copied().unwrap_or_default();
                 Ok(Self {
+                    $($safe: {
+                        let name = name(&[$($safe_symbol),+]);
+                        // SAFETY: 1. The type is that in the vendor's header, except that
+                        // pointers to results are written as references. 2. By our caller's 1.
+                        (name, unsafe { function(library, device, name) }?)
+                    },)*
                     $($method: {
-                        let names = [$($symbol),+];
-                        let name = names.get(vendor).copied().unwrap_or_default();
+                        let name = name(&[$($symbol),+]);
                         // SAFETY: 1. The type is that in the vendor's header, except that
                         // pointers to structs are written as pointers to `c_void`. 2. By
                         // our caller's 1.
                         (name, unsafe { function(library, device, name) }?)
-                    },)+
+                    },)*
                 })
             }
+
+            $(
+                pub(super) fn $safe(
+                    &self,
+                    device: Device,
+                    $($safe_argument: $safe_type),*
+                ) -> Result<(), Error> {
+                    let (call, function) = self.$safe;
+                    // SAFETY: the vendor documents that wrong arguments are errors, and
+                    // references are places for the results.
+                    let code = unsafe { function($($safe_argument),*) };
+                    if code == 0 { Ok(()) } else { Err(Error::Device { device, call, code }) }
+                }
+            )*
 
             $(
                 /// # Safety
@@ -60,7 +87,7 @@ macro_rules! calls {
                     let code = unsafe { function($($argument),*) };
                     if code == 0 { Ok(()) } else { Err(Error::Device { device, call, code }) }
                 }
-            )+
+            )*
         }
     };
 }
@@ -70,11 +97,15 @@ pub(super) use calls;
 calls! {
     /// The functions that both vendors have, with the same arguments.
     Calls {
-        initialize(flags: c_uint): "cuInit" | "hipInit";
-        device_count(count: *mut c_int): "cuDeviceGetCount" | "hipGetDeviceCount";
-        synchronize_device(): "cuCtxSynchronize" | "hipDeviceSynchronize";
-        event_create(event: *mut *mut c_void, flags: c_uint):
-            "cuEventCreate" | "hipEventCreateWithFlags";
+        safe {
+            initialize(flags: c_uint): "cuInit" | "hipInit";
+            device_count(count: &mut c_int): "cuDeviceGetCount" | "hipGetDeviceCount";
+            synchronize_device(): "cuCtxSynchronize" | "hipDeviceSynchronize";
+            event_create(event: &mut *mut c_void, flags: c_uint):
+                "cuEventCreate" | "hipEventCreateWithFlags";
+            exchange_capture_mode(mode: &mut c_uint):
+                "cuThreadExchangeStreamCaptureMode" | "hipThreadExchangeStreamCaptureMode";
+        }
         event_destroy(event: *mut c_void): "cuEventDestroy_v2" | "hipEventDestroy";
         event_record(event: *mut c_void, stream: *mut c_void):
             "cuEventRecord" | "hipEventRecord";
@@ -83,8 +114,6 @@ calls! {
         stream_synchronize(stream: *mut c_void): "cuStreamSynchronize" | "hipStreamSynchronize";
         stream_is_capturing(stream: *mut c_void, status: *mut c_uint):
             "cuStreamIsCapturing" | "hipStreamIsCapturing";
-        exchange_capture_mode(mode: *mut c_uint):
-            "cuThreadExchangeStreamCaptureMode" | "hipThreadExchangeStreamCaptureMode";
         allocate_in_order(data: *mut *mut c_void, bytes: usize, stream: *mut c_void):
             "cuMemAllocAsync" | "hipMallocAsync";
         allocate(data: *mut *mut c_void, bytes: usize): "cuMemAlloc_v2" | "hipMalloc";

@@ -61,7 +61,7 @@ pub trait Vendor: Sized + Send + Sync + 'static {
         _: &'static Runtime<Self>,
         _: Device,
         _ordinal: i32,
-        _enqueue: impl FnOnce(*mut c_void) -> Result<(), Error>,
+        _enqueue: impl FnOnce(StreamHandle) -> Result<(), Error>,
     ) -> Result<AllWork, Error> {
         Ok(AllWork::Unknown)
     }
@@ -119,11 +119,9 @@ fn load<V: Vendor>() -> Result<Runtime<V>, Error> {
     // never closed, because its threads may still run.
     let calls = unsafe { Calls::load(&library, device, V::NAMES) }?;
     let library = ManuallyDrop::new(library);
-    // SAFETY: 1. The documented argument.
-    unsafe { calls.initialize(device, 0) }?;
+    calls.initialize(device, 0)?;
     let mut count: c_int = 0;
-    // SAFETY: 1. `count` is a place for the result.
-    unsafe { calls.device_count(device, &raw mut count) }?;
+    calls.device_count(device, &mut count)?;
     let devices = usize::try_from(count).unwrap_or(0);
     // SAFETY: 1. The library is the vendor's by its name, and is never closed.
     let state = unsafe { V::load_state(&library, devices) }?;
@@ -166,20 +164,15 @@ impl<V: Vendor> Relaxed<V> {
 
     pub(super) fn new(runtime: &'static Runtime<V>, device: Device) -> Result<Self, Error> {
         let mut before = Self::MODE;
-        // SAFETY: 1. A mode, and a place for the previous mode.
-        unsafe { runtime.calls.exchange_capture_mode(device, &raw mut before) }?;
+        runtime.calls.exchange_capture_mode(device, &mut before)?;
         Ok(Self { runtime, before })
     }
 }
 
 impl<V: Vendor> Drop for Relaxed<V> {
     fn drop(&mut self) {
-        // SAFETY: 1. The previous mode, and a place for ours. An error cannot be reported
-        // here; the thread would stay in relaxed mode.
-        let _ = unsafe {
-            self.runtime
-                .calls
-                .exchange_capture_mode(Device::new(V::DEVICE, 0), &raw mut self.before)
-        };
+        let device = Device::new(V::DEVICE, 0);
+        // An error cannot be reported here; the thread would stay in relaxed mode.
+        let _ = self.runtime.calls.exchange_capture_mode(device, &mut self.before);
     }
 }
