@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dlpack_gpu_tests::gate::Gate;
 use dlpack_gpu_tests::session::{Session, check, session};
 use dlpack_traits::backend::{Cuda, DeviceBuffer};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
@@ -45,20 +46,34 @@ fn a_free_comes_after_uses_on_named_streams() -> Result<(), Error> {
     Ok(())
 }
 
+/// A buffer of nines, and a stream of a consumer whose handle may not last. The stream copies the
+/// elements to `copy` when the gate is opened.
+struct Used {
+    buffer: DeviceBuffer<Cuda>,
+    copy: usize,
+    consumer: usize,
+    gate: Gate,
+}
+
+fn used_on_a_held_stream(session: &Session) -> Result<Used, Error> {
+    let consumer = session.new_stream();
+    let buffer = DeviceBuffer::<Cuda>::from_slice(Device::cuda(0), &[9_u32; 16])?;
+    let copy = session.filled(0, 16);
+    // SAFETY: the tests destroy it when they have enqueued their work.
+    buffer.sync_for(unsafe { StreamArg::from_handle(consumer) })?;
+    let gate = session.hold(consumer);
+    // SAFETY: both have as many bytes.
+    check(unsafe { (session.driver.copy_in_order)(copy, address(&buffer), 64, consumer) });
+    Ok(Used { buffer, copy, consumer, gate })
+}
+
 /// A consumer that reads late, on a stream whose handle may not last: the free comes after all
 /// work of the device, and the host does not wait.
 #[test]
 fn a_free_comes_after_uses_on_other_streams() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
     for destroyed in [false, true] {
-        let consumer = session.new_stream();
-        let buffer = DeviceBuffer::<Cuda>::from_slice(Device::cuda(0), &[9_u32; 16])?;
-        let copy = session.filled(0, 16);
-        // SAFETY: destroyed below.
-        buffer.sync_for(unsafe { StreamArg::from_handle(consumer) })?;
-        let gate = session.hold(consumer);
-        // SAFETY: both have as many bytes.
-        check(unsafe { (session.driver.copy_in_order)(copy, address(&buffer), 64, consumer) });
+        let Used { buffer, copy, consumer, gate } = used_on_a_held_stream(&session)?;
         if destroyed {
             session.destroy_stream(consumer);
         }
@@ -113,14 +128,7 @@ fn a_free_after_finished_uses_on_other_streams_needs_no_other_stream() -> Result
 /// A buffer that a consumer uses on a stream is dropped while the stream is held back, and the
 /// host waits for it. `prepare` is called before the drop.
 fn assert_the_host_waits(session: &Session, prepare: impl FnOnce()) -> Result<(), Error> {
-    let consumer = session.new_stream();
-    let buffer = DeviceBuffer::<Cuda>::from_slice(Device::cuda(0), &[9_u32; 16])?;
-    let copy = session.filled(0, 16);
-    // SAFETY: destroyed at the end.
-    buffer.sync_for(unsafe { StreamArg::from_handle(consumer) })?;
-    let gate = session.hold(consumer);
-    // SAFETY: both have as many bytes.
-    check(unsafe { (session.driver.copy_in_order)(copy, address(&buffer), 64, consumer) });
+    let Used { buffer, copy, consumer, gate } = used_on_a_held_stream(session)?;
     let opener = thread::spawn(move || {
         thread::sleep(Duration::from_millis(20));
         gate.open();
