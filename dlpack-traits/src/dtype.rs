@@ -344,8 +344,10 @@ mod tests {
 
     #[test]
     fn sizes_in_whole_bytes_are_those_of_well_formed_types() {
-        for code in 0..=255 {
-            for bits in 0..=255 {
+        // Miri takes minutes for all of them.
+        let (last, step) = if cfg!(miri) { (31, 4) } else { (255, 1) };
+        for code in 0..=last {
+            for bits in (0..=255).step_by(step) {
                 for lanes in [0, 1, 2, u16::MAX] {
                     let dtype = DataType::new(DLDataTypeCode(code), bits, lanes);
                     let whole = dtype.is_well_formed() && bits % 8 == 0;

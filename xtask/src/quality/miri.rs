@@ -99,6 +99,10 @@ const ALL_TESTS: &[&str] = &["--lib", "--tests"];
 /// would leave the other processors idle.
 const LONGEST: &[&str] = &["import", "devices", "exchange", "faults"];
 
+/// A program of which a module takes about half of the time: it runs as two processes, the module
+/// in one of them.
+const IN_TWO: (&str, &str) = ("import", "block_layouts");
+
 /// A 32-bit target, and a big-endian one.
 const OTHER_TARGETS: [&str; 2] = ["i686-unknown-linux-gnu", "s390x-unknown-linux-gnu"];
 /// Test programs about element types, addresses, and what C reads of a tensor.
@@ -238,7 +242,19 @@ fn run_programs(
     part: Option<u64>,
 ) -> Outcome<Vec<String>> {
     let names = build_programs(stage, command, tests, part)?;
-    stage.run_all(names.iter().map(|name| job(command, name)).collect())?;
+    let (program, module) = IN_TWO;
+    let mut jobs = Vec::new();
+    for name in &names {
+        let Job { name, command: mut first } = job(command, name);
+        if name == program {
+            let mut second = job(command, &name).command;
+            second.args(["--", "--skip", module]);
+            jobs.push(Job { name: format!("{name} without {module}"), command: second });
+            first.args(["--", module]);
+        }
+        jobs.push(Job { name, command: first });
+    }
+    stage.run_all(jobs)?;
     Ok(names)
 }
 
@@ -348,7 +364,7 @@ pub(crate) fn install(stage: &mut Stage) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONCURRENT, CORE, LIBRARIES, LONG, LONGEST, programs};
+    use super::{CONCURRENT, CORE, IN_TWO, LIBRARIES, LONG, LONGEST, programs};
 
     #[test]
     fn programs_are_named_once_and_the_longest_begin() {
@@ -369,6 +385,8 @@ mod tests {
         for name in [LONGEST, CORE, LONG].concat() {
             assert!(tests.join(format!("{name}.rs")).exists(), "{name}");
         }
+        let (program, module) = IN_TWO;
+        assert!(tests.join(format!("{program}/{module}.rs")).exists(), "{module}");
     }
 
     /// A new test that starts threads must be added to the list above.
