@@ -580,5 +580,5 @@ def test_the_checks_for_gpus_run_apart(tmp_path):
     assert {name for name, outcome in outcomes.items() if outcome == "passed"} == alone
     assert set(outcomes.values()) == {"passed", "not run"}
     record = (results / "record.md").read_text()
-    assert "the simulator" in record and "| stream 0 | passed | refused: " in record
+    assert "the simulator" in record and "| stream 0 | passed | rejected: " in record
     assert "$" in (results / "log.txt").read_text()

@@ -1,4 +1,4 @@
-//! Work after all work of an NVIDIA GPU: [`after_all_work`].
+//! Frees after all pending work of an NVIDIA GPU: [`after_all_work`].
 //!
 //! A consumer's stream may be destroyed before the consumer releases its tensor, so memory that it
 //! used is freed after all work of the primary context. Before CUDA 12.5 only the host can wait for
@@ -82,8 +82,8 @@ impl FreeStreams {
 ///
 /// # Errors
 ///
-/// Those of `enqueue`. If another call fails, the host can still wait for the device:
-/// [`AllWork::Unknown`].
+/// `enqueue`'s error. If another call fails, the result is [`AllWork::Unknown`], and the caller
+/// waits for the device on the host.
 pub(super) fn after_all_work<V: Vendor>(
     runtime: &'static Runtime<V>,
     calls: &'static ContextCalls,

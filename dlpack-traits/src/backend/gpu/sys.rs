@@ -9,8 +9,8 @@ use crate::device::Device;
 use crate::error::Error;
 
 /// Defines a table of C functions that return an error code, and a method for each that
-/// converts the code into an `Error`. The functions in `safe` accept all values of their
-/// arguments, and return an error for wrong ones; their results are written to references.
+/// converts the code into an `Error`. The functions under `safe` return an error for invalid
+/// arguments, and write their results to references.
 macro_rules! calls {
     (
         $(#[$doc:meta])*

@@ -1,7 +1,7 @@
 //! The loaded runtime of a vendor ([`Runtime`]), and the differences between vendors
 //! ([`Vendor`]).
 //!
-//! The table of about 30 functions is our own: `cudarc` panics if the library is missing.
+//! The tables of functions are our own: `cudarc` panics if the library is missing.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::mem::ManuallyDrop;
@@ -55,8 +55,9 @@ pub trait Vendor: Sized + Send + Sync + 'static {
     ) -> Result<Self::Current, Error>;
 
     /// Calls `enqueue`, at most once, with a stream of this crate whose later work begins after
-    /// all work that is enqueued in the GPU's primary context, unless there is none or the runtime
-    /// has no such order. The GPU is current.
+    /// all work that is enqueued in the GPU's primary context. Does not call it if no work is
+    /// pending ([`AllWork::Done`]), or if the runtime cannot record all work
+    /// ([`AllWork::Unknown`]). The GPU is current.
     fn after_all_work(
         _: &'static Runtime<Self>,
         _: Device,
@@ -93,7 +94,7 @@ pub enum AllWork {
     Done,
     /// Enqueued after all work.
     Enqueued,
-    /// The runtime cannot tell: the host has to wait for the device.
+    /// The runtime cannot record all work: the host has to wait for it.
     Unknown,
 }
 

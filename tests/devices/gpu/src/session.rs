@@ -187,6 +187,11 @@ impl Session {
         other
     }
 
+    /// The simulator's controls, for a test that needs them; on a GPU it is skipped aloud.
+    pub fn only_simulated(&self) -> Option<Simulator> {
+        self.simulator.or_else(|| skipped("the simulator", "no call of a driver can be controlled"))
+    }
+
     /// The backend has used so many GPUs, and keeps their contexts.
     pub fn keep_contexts(&self, devices: i32) {
         let contexts = usize::try_from(devices).expect("a count");

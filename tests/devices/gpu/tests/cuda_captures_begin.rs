@@ -65,7 +65,7 @@ fn capture_before(
 #[test]
 fn a_copy_without_a_wait_does_not_touch_the_callers_memory() {
     let Some(session) = session() else { return };
-    let Some(simulator) = session.simulator else { return };
+    let Some(simulator) = session.only_simulated() else { return };
     let stream = blocking_stream(&session);
     let mut pinned = 0;
     // Pinned memory is copied when the stream reaches the copy, not before the call

@@ -44,7 +44,7 @@ fn attributes_need_no_current_context() -> Result<(), Error> {
 #[test]
 fn a_context_that_was_reset_is_retained_again() {
     let Some(session) = session() else { return };
-    let Some(simulator) = session.simulator else { return };
+    let Some(simulator) = session.only_simulated() else { return };
     simulator.reset_context(0);
     let made =
         thread::spawn(|| DeviceBuffer::<Cuda>::zeroed(Device::cuda(0), DataType::U8, 4).map(drop));
@@ -63,7 +63,7 @@ fn a_context_that_was_reset_is_retained_again() {
 #[test]
 fn a_gpu_without_memory_pools_has_memory() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
-    let Some(simulator) = session.simulator else { return Ok(()) };
+    let Some(simulator) = session.only_simulated() else { return Ok(()) };
     let gpu = Device::cuda(1);
     simulator.set_memory_pools(1, false);
     session.keep_contexts(2);

@@ -90,7 +90,7 @@ fn copies_on_the_gpu_include_pending_work() -> Result<(), Error> {
 #[test]
 fn a_copy_on_an_entered_stream_leaves_the_free_in_order() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
-    let Some(simulator) = session.simulator else { return Ok(()) };
+    let Some(simulator) = session.only_simulated() else { return Ok(()) };
     let (producer, entered) = (session.new_stream(), session.new_stream());
     let window = pending(&session, producer, 7);
     {

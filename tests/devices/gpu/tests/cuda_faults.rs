@@ -58,7 +58,7 @@ fn fail_each_call(
 #[test]
 fn every_driver_call_of_sync_for_can_fail() {
     let Some(session) = session() else { return };
-    let Some(simulator) = session.simulator else { return };
+    let Some(simulator) = session.only_simulated() else { return };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
     let stream = session.work_stream(producer);
     let buffer = DeviceBuffer::zeroed_on(stream, DataType::U8, 8).expect("memory");
@@ -80,7 +80,7 @@ fn every_driver_call_of_sync_for_can_fail() {
 #[test]
 fn every_driver_call_of_an_allocation_can_fail() {
     let Some(session) = session() else { return };
-    let Some(simulator) = session.simulator else { return };
+    let Some(simulator) = session.only_simulated() else { return };
     for device in [DEVICE, Device::CUDA_HOST, Device::CUDA_MANAGED] {
         for after in 0.. {
             let before = simulator.counts();
@@ -107,7 +107,7 @@ fn every_driver_call_of_an_allocation_can_fail() {
 #[test]
 fn every_driver_call_of_a_copy_can_fail() {
     let Some(session) = session() else { return };
-    let Some(simulator) = session.simulator else { return };
+    let Some(simulator) = session.only_simulated() else { return };
     let buffer = DeviceBuffer::<Cuda>::from_slice(DEVICE, &[1_u8; 8]).expect("memory");
     let failed = fail_each_call(simulator, || buffer.to_vec::<u8>().map(drop));
     for call in ["cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"] {
@@ -119,7 +119,7 @@ fn every_driver_call_of_a_copy_can_fail() {
 #[test]
 fn every_driver_call_of_a_pointer_query_can_fail() {
     let Some(session) = session() else { return };
-    let Some(simulator) = session.simulator else { return };
+    let Some(simulator) = session.only_simulated() else { return };
     let buffer = DeviceBuffer::<Cuda>::from_slice(DEVICE, &[1_u8; 8]).expect("memory");
     let failed = fail_each_call(simulator, || Cuda::attributes(buffer.as_ptr(), DEVICE).map(drop));
     assert_eq!(failed, BTreeSet::from(["cuPointerGetAttribute"]));
@@ -130,7 +130,7 @@ fn every_driver_call_of_a_pointer_query_can_fail() {
 #[test]
 fn every_driver_call_of_a_free_can_fail() {
     let Some(session) = session() else { return };
-    let Some(simulator) = session.simulator else { return };
+    let Some(simulator) = session.only_simulated() else { return };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
     let mut all = BTreeSet::new();
     // Without pending work, and with some.

@@ -14,7 +14,7 @@ use dlpack_gpu_tests::session::{Session, check, session};
 use dlpack_traits::backend::{Cuda, DeviceBuffer};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
 
-/// Says that this is the process with a driver that lacks a function.
+/// Set in the process whose driver lacks a function.
 const OLDER: &str = "DLPACK_GPU_TEST_OLDER";
 /// Longer than a free that does not wait takes.
 const LONG: Duration = Duration::from_secs(2);
@@ -68,7 +68,7 @@ fn used_on_a_held_stream(session: &Session) -> Result<Used, Error> {
 }
 
 /// A consumer that reads late, on a stream whose handle may not last: the free comes after all
-/// work of the device, and the host does not wait.
+/// work of the context, and the host does not wait.
 #[test]
 fn a_free_comes_after_uses_on_other_streams() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
@@ -111,7 +111,7 @@ fn a_free_comes_after_uses_on_other_streams() -> Result<(), Error> {
 #[test]
 fn a_free_after_finished_uses_on_other_streams_needs_no_other_stream() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
-    let Some(simulator) = session.simulator else { return Ok(()) };
+    let Some(simulator) = session.only_simulated() else { return Ok(()) };
     let consumer = session.new_stream();
     let buffer = DeviceBuffer::<Cuda>::from_slice(Device::cuda(0), &[9_u32; 16])?;
     // SAFETY: destroyed below.
@@ -144,11 +144,11 @@ fn assert_the_host_waits(session: &Session, prepare: impl FnOnce()) -> Result<()
     Ok(())
 }
 
-/// If the work of the device cannot be recorded, the host waits for it.
+/// If the work of the context cannot be recorded, the host waits for it.
 #[test]
 fn a_free_waits_for_work_that_cannot_be_recorded() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
-    let Some(simulator) = session.simulator else { return Ok(()) };
+    let Some(simulator) = session.only_simulated() else { return Ok(()) };
     for call in ["cuEventCreate", "cuCtxRecordEvent", "cuEventQuery", "cuCtxGetId"] {
         // 2: there is no memory for an event or a stream.
         assert_the_host_waits(&session, || simulator.fail(Some(call), 0, 2))?;
@@ -175,7 +175,7 @@ fn child_with_an_older_driver() -> Result<(), Error> {
 #[test]
 fn an_older_driver_waits_for_uses_on_other_streams() {
     let Some(session) = session() else { return };
-    if session.simulator.is_none() {
+    if session.only_simulated().is_none() {
         return;
     }
     drop(session);
@@ -205,12 +205,12 @@ fn an_older_driver_waits_for_uses_on_other_streams() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("the host waited"), "{output:?}");
 }
 
-/// The mistake that the three tests above are about, made with the driver itself:
+/// The mistake that the tests above are about, made with the driver itself:
 /// the simulator notices it.
 #[test]
 fn an_unordered_free_is_detected() {
     let Some(session) = session() else { return };
-    let Some(simulator) = session.simulator else { return };
+    let Some(simulator) = session.only_simulated() else { return };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
     let mut data = 0;
     // SAFETY: the answer has a place.

@@ -145,7 +145,7 @@ fn a_sync_for_waits_on_the_device() {
 #[test]
 fn a_destroyed_stream_is_an_error_on_the_simulator() {
     let Some(session) = session() else { return };
-    if session.simulator.is_none() {
+    if session.only_simulated().is_none() {
         return;
     }
     let consumer = session.new_stream();

@@ -107,7 +107,7 @@ fn the_current_context_of_a_thread_is_restored() -> Outcome {
 #[test]
 fn errors_of_other_calls_stay_in_the_context() -> Outcome {
     let Some(session) = session() else { return Ok(()) };
-    let Some(simulator) = session.simulator else { return Ok(()) };
+    let Some(simulator) = session.only_simulated() else { return Ok(()) };
     let context = CudaContext::new(0)?;
     let stream = context.new_stream()?;
     let slice = stream.clone_htod(&[1.0_f32; 4])?;

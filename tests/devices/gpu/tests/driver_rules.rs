@@ -111,7 +111,7 @@ fn a_thread_without_a_context_cannot_work() {
 #[test]
 fn use_after_release_is_an_error() {
     let Some(session) = session() else { return };
-    if session.simulator.is_none() {
+    if session.only_simulated().is_none() {
         return;
     }
     let (stream, event, memory) = (session.new_stream(), event(&session), session.filled(1, COUNT));

@@ -87,7 +87,7 @@ fn child() {
 #[test]
 fn without_the_library_every_call_is_an_error() {
     let Some(session) = session() else { return };
-    if session.simulator.is_none() {
+    if session.only_simulated().is_none() {
         return;
     }
     for what in ["count", "everything"] {
@@ -103,7 +103,7 @@ fn without_the_library_every_call_is_an_error() {
 #[test]
 fn without_a_gpu_every_call_reports_the_drivers_error() {
     let Some(session) = session() else { return };
-    if session.simulator.is_none() {
+    if session.only_simulated().is_none() {
         return;
     }
     for what in ["count", "everything"] {
@@ -122,7 +122,7 @@ fn a_required_library_that_is_missing_fails_the_test() {
 #[test]
 fn concurrent_first_calls_load_the_library_once() {
     let Some(session) = session() else { return };
-    if session.simulator.is_some() {
+    if session.only_simulated().is_some() {
         said(&in_child("first calls", |command| command));
     }
 }
@@ -130,7 +130,7 @@ fn concurrent_first_calls_load_the_library_once() {
 #[test]
 fn the_host_cannot_touch_device_memory() {
     let Some(session) = session() else { return };
-    if session.simulator.is_none() {
+    if session.only_simulated().is_none() {
         return;
     }
     for (what, before) in [("touch device memory", ""), ("touch freed pinned memory", "read 0")] {
