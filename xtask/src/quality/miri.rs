@@ -97,7 +97,8 @@ const ALL_TESTS: &[&str] = &["--lib", "--tests"];
 
 /// Test programs that take longest under Miri, which begin first: a long one that began last
 /// would leave the other processors idle.
-const LONGEST: &[&str] = &["import", "devices", "exchange", "faults"];
+const LONGEST: &[&str] =
+    &["import", "wrappings", "devices", "derive_import", "bounds", "deleter", "exchange", "faults"];
 
 /// A program of which a module takes about half of the time: it runs as two processes, the module
 /// in one of them.
