@@ -40,11 +40,32 @@ fn matrix<T: AnyBits, const N: usize>(
     strides: [i64; N],
 ) -> Rc<ImportedTensor> {
     let buffer = SharedBuffer::from_slice(elements).expect("memory");
+    in_huge_pages(buffer.data().as_ptr(), size_of_val(elements));
     let managed = Strided(buffer, shape, strides).into_dlpack().expect("a tensor").into_raw();
     // SAFETY: 1. to 4. `into_raw` returned a valid struct, which this function owns. 5. This
     // program has one thread, which does not write while it reads.
     Rc::new(unsafe { ImportedTensor::from_raw(managed) }.expect("a valid struct"))
 }
+
+/// Asks for huge pages, as NumPy does for its arrays: without them, NumPy takes 6.6 ms instead of
+/// 4.8 for every second column of 16 M `f32`. A system that has none keeps its pages.
+#[cfg(target_os = "linux")]
+fn in_huge_pages(data: *const u8, len: usize) {
+    const HUGE: usize = 2 << 20;
+    let start = data.addr().next_multiple_of(HUGE);
+    let end = (data.addr() + len) & !(HUGE - 1);
+    if start >= end {
+        return;
+    }
+    let start = data.with_addr(start).cast_mut().cast();
+    for advice in [libc::MADV_HUGEPAGE, libc::MADV_COLLAPSE] {
+        // SAFETY: the pages are those of the buffer, whose bytes stay as they are.
+        unsafe { libc::madvise(start, end - start.addr(), advice) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_huge_pages(_: *const u8, _: usize) {}
 
 /// The memory of a contiguous matrix as a slice.
 fn slice<T>(tensor: &ImportedTensor, len: usize) -> &[T] {
