@@ -150,7 +150,7 @@ fn a_free_waits_for_work_that_cannot_be_recorded() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
     let Some(simulator) = session.only_simulated() else { return Ok(()) };
     for call in ["cuEventCreate", "cuCtxRecordEvent", "cuEventQuery", "cuCtxGetId"] {
-        // 2: there is no memory for an event or a stream.
+        // 2 is `CUDA_ERROR_OUT_OF_MEMORY`.
         assert_the_host_waits(&session, || simulator.fail(Some(call), 0, 2))?;
         assert!(simulator.fail_none(), "{call} was not called");
     }
