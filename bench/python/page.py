@@ -49,9 +49,10 @@ relative to its bar.
 
 Words in the names of rows: the *floor* is hand-written code that does only what every exchange
 must do. *By value* is `into_dlpack`, *shared* is `to_dlpack`. The *general Tensor* is the class of
-[examples/python](../examples/python), for any dtype, rank and layout; a *fixed class*, such as
-*Taken*, has one dtype and rank. *N live* exports exist at the same time. A tensor *held by C++ too*
-is also owned by C++ code, so PyTorch does not reuse its Python object. 16 M elements are 2^24."""
+[examples/python](../examples/python), for any dtype, rank and layout, with its own memory in an
+`ExportArc`; *no ExportArc* is such a class without it. A *fixed class*, such as *Taken*, has one
+dtype and rank. *N live* exports exist at the same time. A tensor *held by C++ too* is also owned by
+C++ code, so PyTorch does not reuse its Python object. 16 M elements are 2^24."""
 READING = """\
 The rows of a slice are the kernel on a slice of the same memory, which this crate gives by
 `unsafe`. rust-numpy gives such a slice too (`as_slice`), and trusts all other code that has the
@@ -109,7 +110,7 @@ FRONT = [
         ["floor", "tvm-ffi"],
     ),
     (
-        "Python: `numpy.from_dlpack(x)`; this crate: `x` of a `#[pyclass]` with run-time dtype and rank; the others: `x` an array of their own",
+        "Python: `numpy.from_dlpack(x)`; this crate: `x` of a `#[pyclass]` with run-time dtype and rank, in an `ExportArc`; the others: `x` an array of their own",
         "numpy.from_dlpack(obj), general Tensor",
         "dlpack-traits, general Tensor",
         ["NumPy"],

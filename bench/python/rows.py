@@ -108,11 +108,12 @@ def with_ours(objects, frozen, shared, reference="NumPy"):
     )
 
 
-def general(report, objects, tensor, taken):
+def general(report, objects, tensor, module):
     """The class of `examples/python` for any dtype, rank and layout, in both directions,
-    and the import of a class whose dtype and rank the compiler knows."""
+    beside such a class without an `ExportArc`; and the import of a class whose dtype and rank
+    the compiler knows."""
     array, ours = objects["NumPy"], f"{OURS}, general Tensor"
-    own = tensor.zeros(list(SHAPE), "float32")
+    own, plain = tensor.zeros(list(SHAPE), "float32"), module.General(list(SHAPE))
     version = {"version": VERSION}
     for title, statement, bar in [
         ("obj.__dlpack__(), general Tensor", "x.__dlpack__()", 0.9),
@@ -125,11 +126,13 @@ def general(report, objects, tensor, taken):
     ]:
         names = version | {"f": numpy.from_dlpack}
         subjects = {"NumPy": loop(statement, x=array, **names)}
-        report.row(title, subjects | {ours: loop(statement, x=own, **names)}, bar=bar)
+        subjects[ours] = loop(statement, x=own, **names)
+        subjects[f"{OURS}, no ExportArc"] = loop(statement, x=plain, **names)
+        report.row(title, subjects, bar=bar)
     theirs = {"numpy.from_dlpack(array)": loop("f(x)", f=numpy.from_dlpack, x=array)}
     for title, name, cls in [
         ("Tensor.from_dlpack(numpy array), general Tensor", ours, tensor),
-        ("Taken.from_dlpack(numpy array), fixed class", f"{OURS}, fixed class", taken),
+        ("Taken.from_dlpack(numpy array), fixed class", f"{OURS}, fixed class", module.Taken),
     ]:
         report.row(title, theirs | {name: loop("f(x)", f=cls.from_dlpack, x=array)}, bar=0.9)
 
@@ -301,7 +304,7 @@ def main():
     report = Report(about(libraries))
     frozen, shared = module.Frozen(SHAPE), module.Shared(SHAPE)
     producers(report, objects, frozen, shared)
-    general(report, objects, importlib.import_module("dlpack_example").Tensor, module.Taken)
+    general(report, objects, importlib.import_module("dlpack_example").Tensor, module)
     consumers(report, objects, frozen, shared, torch, tvm_ffi)
     taking(report, module, objects)
     if stable:

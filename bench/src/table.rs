@@ -6,6 +6,8 @@
 //! PyTorch's tensor is there twice. One that only Python holds costs PyTorch more to
 //! export than one that C++ holds too, and it is the latter that ours is measured by.
 
+#[path = "../python/src/general.rs"]
+mod general;
 mod measure;
 mod report;
 
@@ -21,6 +23,7 @@ use pyo3::ffi as py;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use general::General;
 use measure::{BATCH, Subject, timed};
 use report::{Entry, Report};
 
@@ -71,7 +74,9 @@ fn main() -> PyResult<()> {
 struct Rows {
     /// The class of `examples/python` for any dtype, rank and layout, in its own memory.
     general: Subjected,
-    /// The same over imported memory.
+    /// Such a class without an `ExportArc`.
+    general_alone: Subjected,
+    /// The class of `examples/python` over imported memory.
     general_held: Subjected,
     ours: Subjected,
     shared: Subjected,
@@ -87,6 +92,7 @@ impl Rows {
         unsafe { python::class::<Samples>().read_only_views() }.add(&module)?;
         // SAFETY: 1. This program does not write the elements.
         unsafe { python::class::<SharedSamples>().read_only_views() }.add(&module)?;
+        python::add_class::<General>(&module)?;
         // SAFETY: 1. This program does not write the elements.
         unsafe { python::class::<Held>().importable().read_only_views() }.add(&module)?;
         let data = vec![1.0; 256];
@@ -102,9 +108,11 @@ impl Rows {
         let held = module.getattr("Held")?.call_method1("from_dlpack", (&also,))?;
         let tensor = PyModule::import(python, "dlpack_example")?.getattr("Tensor")?;
         let general = tensor.call_method1("zeros", ((16, 16), "float32"))?;
+        let general_alone = Bound::new(python, General::new(vec![16, 16])?)?.into_any();
         let general_held = tensor.call_method1("from_dlpack", (&also,))?;
         Ok(Self {
             general: Subjected::of("dlpack-traits, general Tensor", general)?,
+            general_alone: Subjected::of("dlpack-traits, no ExportArc", general_alone)?,
             general_held: Subjected::of("dlpack-traits, general Tensor", general_held)?,
             ours: Subjected::of("dlpack-traits, Arc<[f32]>", samples)?,
             shared: Subjected::of("dlpack-traits, ExportArc", shared)?,
@@ -117,7 +125,8 @@ impl Rows {
     fn measure(&self) {
         let rounds = std::env::var("BENCH_ROUNDS").ok().and_then(|text| text.parse().ok());
         let rounds = rounds.unwrap_or(2000);
-        let Self { general, general_held, ours, shared, held, torch, torch_held } = *self;
+        let Self { general, general_alone, general_held, ours, shared, held, torch, torch_held } =
+            *self;
         let mut report = Report::new("table");
         let mut row = |title: &str, bar: f64, subjects: Vec<Subject>| {
             let entries =
@@ -127,7 +136,7 @@ impl Rows {
         row(
             "table: from object + deleter, general Tensor",
             0.75,
-            [torch_held, torch, general].map(from_object).into(),
+            [torch_held, torch, general, general_alone].map(from_object).into(),
         );
         row(
             "table: from object + deleter, fixed class",
@@ -137,7 +146,7 @@ impl Rows {
         row(
             "table: borrowed DLTensor, general Tensor",
             0.5,
-            [torch_held, torch, general].map(view).into(),
+            [torch_held, torch, general, general_alone].map(view).into(),
         );
         row(
             "table: borrowed DLTensor, fixed class",

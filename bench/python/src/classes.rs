@@ -5,6 +5,8 @@ use std::sync::Arc;
 use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, SharedBuffer, python};
 use pyo3::prelude::*;
 
+use crate::general::General;
+
 /// The class of the rows: frozen, over shared memory that is never written. It recycles no
 /// allocations.
 #[pyclass(frozen)]
@@ -93,6 +95,7 @@ impl Sliced {
 
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<Frozen>(module)?;
+    python::add_class::<General>(module)?;
     python::add_class::<Shared>(module)?;
     python::class::<Taken>().importable().add(module)?;
     python::add_class::<Transposed>(module)?;

@@ -2,6 +2,7 @@
 //! and loops in native code around what Rust and C do.
 
 mod classes;
+mod general;
 mod loops;
 
 use pyo3::prelude::*;

@@ -1,6 +1,8 @@
 //! A tensor of any element type and any rank, in its own or in imported memory.
 
-use dlpack_traits::{DLPackExport, DLPackImport, ImportError, ImportedStorage, ImportedTensor};
+use dlpack_traits::{
+    DLPackExport, DLPackImport, ExportArc, ImportError, ImportedStorage, ImportedTensor,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -18,13 +20,20 @@ pub(crate) struct Tensor(Elements);
 /// The memory: our own, or imported.
 #[derive(DLPackExport)]
 enum Elements {
-    Own(Own),
+    Own(ExportArc<Own>),
     Foreign(ImportedStorage),
 }
 
 impl DLPackImport for Tensor {
     fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
         Ok(Self(Elements::Foreign(ImportedStorage::new(tensor)?)))
+    }
+}
+
+impl Tensor {
+    /// A tensor in its own memory.
+    fn own(own: Own) -> PyResult<Self> {
+        Ok(Self(Elements::Own(ExportArc::new(own)?)))
     }
 }
 
@@ -49,13 +58,13 @@ impl Tensor {
     #[new]
     #[pyo3(signature = (values, dtype=None, *, read_only=false))]
     fn new(values: &Bound<'_, PyAny>, dtype: Option<&str>, read_only: bool) -> PyResult<Self> {
-        Own::new(values, dtype, read_only).map(Elements::Own).map(Self)
+        Own::new(values, dtype, read_only).and_then(Self::own)
     }
 
     /// A tensor of zeros.
     #[staticmethod]
     fn zeros(shape: Vec<i64>, dtype: &str) -> PyResult<Self> {
-        Own::zeros(shape, dtype).map(Elements::Own).map(Self)
+        Own::zeros(shape, dtype).and_then(Self::own)
     }
 
     /// Another tensor in the same memory. Strides count elements, the offset
@@ -63,9 +72,7 @@ impl Tensor {
     #[pyo3(signature = (shape, strides, byte_offset=0))]
     fn as_strided(&self, shape: Vec<i64>, strides: Vec<i64>, byte_offset: usize) -> PyResult<Self> {
         match &self.0 {
-            Elements::Own(own) => {
-                own.as_strided(shape, strides, byte_offset).map(Elements::Own).map(Self)
-            }
+            Elements::Own(own) => own.as_strided(shape, strides, byte_offset).and_then(Self::own),
             Elements::Foreign(_) => {
                 Err(PyValueError::new_err("only a tensor in its own memory has other layouts"))
             }
