@@ -59,9 +59,10 @@ pub(crate) fn oldest_pyo3(context: &Context, stage: &mut Stage) -> Ending {
     let place = checkout.target().join("pyo3-range").join(OLDEST);
     let build = Build {
         sources: place.join("src"),
-        target: place.join("target"),
+        // The crates other than PyO3 are those that the Rust tests have compiled.
+        target: checkout.target(),
         modules: place.join("python"),
-        profile: Profile::Release,
+        profile: Profile::Dev,
     };
     copy_sources(checkout.root(), &build.sources, stage)?;
     let mut update = cargo(checkout);
