@@ -12,36 +12,57 @@ use crate::floor::Floor;
 use crate::measure::{BATCH, Subject, Times, timed};
 use crate::ours::{Matrix, Ours, OursArc};
 use crate::report::{Entry, Figure, Report, wanted};
-use crate::rows;
+use crate::shapes::floor::{F32, Lists, Placed, bytes, contiguous};
+use crate::{rows, shapes};
 
 /// A tensor of any rank.
 #[derive(DLPackExport)]
 struct Ranked {
     data: Arc<[f32]>,
-    shape: Vec<i64>,
+    shape: Vec<usize>,
+}
+
+impl shapes::floor::Floor for Ranked {
+    type Owner = Arc<[f32]>;
+
+    fn owner(&self) -> Arc<[f32]> {
+        Arc::clone(&self.data)
+    }
+
+    fn place(&self, lists: &mut Lists) -> Option<Placed> {
+        let (first, len) = bytes(&self.data);
+        contiguous(lists, &self.shape, first, len, F32, 4)
+    }
 }
 
 /// Rank 0 to 16, of 256 elements in all. Beyond 8 dimensions the packet has no inline space
-/// for them, and there are two more allocations: for the strides while they are checked,
-/// and for the metadata that the consumer reads.
+/// for them, and there is a second allocation. The floor has room for 8 dimensions, so it has
+/// no more for higher ranks.
 pub fn ranks(report: &mut Report, rounds: usize) {
     for rank in [0, 1, 2, 3, 4, 6, 8, 9, 12, 16] {
-        let export = move |name: &str, shape: Vec<i64>| {
+        type Export = fn(&Ranked) -> *mut DLManagedTensorVersioned;
+        let entry = move |name: &str, rank: usize, export: Export| {
+            let mut shape = vec![1; rank];
+            if let Some(last) = shape.last_mut() {
+                *last = 256;
+            }
             let tensor = Ranked { data: vec![1.0; 256].into(), shape };
             let run = move || {
                 // SAFETY: just exported.
-                unsafe { delete(black_box(tensor.to_dlpack().expect("a tensor").into_raw())) };
+                unsafe { delete(black_box(export(black_box(&tensor)))) };
             };
             let allocations = Some(crate::counting::count(&run));
             let batch = move || timed(|| (0..BATCH).for_each(|_| run()));
             Entry { subject: Subject::new(name, batch), allocations }
         };
-        let mut shape = vec![1; rank];
-        if let Some(last) = shape.last_mut() {
-            *last = 256;
-        }
-        let entries = vec![export("rank 2", vec![1, 256]), export("dlpack-traits", shape)];
-        report.row(&format!("to_dlpack + deleter, rank {rank}"), None, entries, rounds);
+        let ours: Export = |tensor| tensor.to_dlpack().expect("a tensor").into_raw();
+        let entries = vec![
+            entry("floor", rank.min(8), shapes::floor::shared),
+            entry("dlpack-traits", rank, ours),
+            entry("dlpack-traits, rank 2", 2, ours),
+        ];
+        let bar = (rank > 8).then_some(2.5);
+        report.row(&format!("to_dlpack + deleter, rank {rank}"), bar, entries, rounds);
     }
 }
 

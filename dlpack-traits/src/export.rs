@@ -72,6 +72,10 @@ pub trait DLPackExport {
     /// [`Description`] that `out` made. An export rejects one that another [`Describe`] made
     /// ([`Error::Custom`]).
     ///
+    /// With `#[inline(always)]` on this method, an implementation by hand is as fast as a derived
+    /// one. Without it, the export of a struct with strides and an offset takes 22 ns instead of
+    /// 17.5.
+    ///
     /// # Errors
     ///
     /// Those of [`Shaped::data`](crate::Shaped::data); [`Error::Custom`] if the value cannot be
@@ -261,13 +265,6 @@ pub(crate) fn export_shared<T: DLPackExport + ?Sized>(
     Packet::lend_in(packet, tensor, consumer)
 }
 
-/// [`DLPackExport::tensor`], outlined once per type, for slow paths.
-#[cold]
-#[inline(never)]
-pub(crate) fn tensor_of<T: DLPackExport + ?Sized>(tensor: &T) -> Result<TensorView<'_>, Error> {
-    tensor.tensor()
-}
-
 /// Exports a copy: [`DLPackExport::copy_to_dlpack`].
 pub(crate) fn export_copy<T: DLPackExport + ?Sized>(
     tensor: &T,
@@ -281,7 +278,7 @@ pub(crate) fn export_copy<T: DLPackExport + ?Sized>(
     };
     let both = || stream.into_iter().chain([StreamArg::on_host()]);
     both().try_for_each(|consumer| tensor.sync_for(consumer))?;
-    let view = tensor_of(tensor)?;
+    let view = tensor.tensor()?;
     both().try_for_each(|consumer| view.sync_for(consumer))?;
     copied_managed(Copied::of(&view)?)
 }

@@ -5,6 +5,7 @@
 //! or an element type that is chosen at run time. Each of them has rows of its own here,
 //! by value and shared, because a fast path for one shape shows nothing about another.
 
+mod by_hand;
 mod erased;
 pub mod floor;
 mod odd;
@@ -20,6 +21,7 @@ use crate::contender::delete;
 use crate::counting::count;
 use crate::measure::{BATCH, Subject, timed};
 use crate::report::{Entry, Report};
+use by_hand::ByHand;
 use erased::{Generic, GenericBuffer, Many, ManyBuffers};
 use floor::Floor;
 use odd::{
@@ -117,7 +119,8 @@ pub fn all(report: &mut Report, rounds: usize) {
     dynamic(report, rounds, general);
     let offset =
         Offset { data: data.clone(), shape: vec![8, 16], strides: vec![16, 1], offset: 16 };
-    rows(report, "strides and offset", rounds, offset);
+    rows(report, "strides and offset", rounds, offset.clone());
+    rows(report, "strides and offset, by hand", rounds, ByHand(offset));
     let strided = Strided { data: data.clone(), shape: vec![16, 16], strides: vec![16, 1] };
     rows(report, "strides", rounds, strided.clone());
     rows(report, "strides, transposed", rounds, Strided { strides: vec![1, 16], ..strided });

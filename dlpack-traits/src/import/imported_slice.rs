@@ -121,7 +121,8 @@ impl<T: Readable> ImportedSlice<T> {
 }
 
 /// The fast path: returns the elements of a tensor in host memory, if all its metadata are
-/// those of a contiguous slice of `T`s. `None` if one of them is not.
+/// those of a contiguous slice of `T`s. `None` if one of them is not. An import with its release
+/// takes 120 instructions, and 250 as an `ImportedTensor` (`cargo xtask bench instructions`).
 ///
 /// # Safety
 ///

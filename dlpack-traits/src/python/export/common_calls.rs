@@ -72,7 +72,8 @@ struct Names {
 
 /// Returns the capsule for a call that passes the same version as the last call, or no
 /// version, and only `None` for the other keywords: nearly every call. Returns `None` for
-/// all other calls, which take the slow path.
+/// all other calls, which take the slow path. Measured: `x.__dlpack__(max_version=(1, 0))` takes
+/// 54 ns, and 136 with `copy=False`, which takes the slow path.
 #[inline(always)]
 pub(in crate::python) fn common_capsule(
     py: Python<'_>,
