@@ -44,8 +44,11 @@ Python row includes the loop around the call, for all contenders. The bar of a r
 target for its ratio. The reasons below are of several runs, so their figures can differ
 slightly from the tables; the figures of one section are of one run of its command.
 
-The picture shows the rows that have a bar. Machine code has no reference, and is shown
-relative to its bar.
+The picture shows the rows that most readers need, on a logarithmic scale. A marker is the time of
+one library divided by the time of this crate; for the reference of a row, that is the inverse of the
+row's ratio. *By hand in Rust* is the floor, or a kernel on a slice. In the rows of the C exchange
+API, PyTorch's tensor is held by C++ too. In the rows of Python, `x` is an array of the library, or
+for this crate a class over `Arc<[f32]>`, and over `SharedBuffer` for `__dlpack__()`.
 
 Words in the names of rows: the *floor* is hand-written code that does only what every exchange
 must do. *By value* is `into_dlpack`, *shared* is `to_dlpack`. The *general Tensor* is the class of
@@ -395,7 +398,7 @@ def page(groups, about):
         " only the reasons for missed bars are written by hand.",
         f"Measured on {date}: {machine}{busy}. {versions(about)}.",
         COMMANDS,
-        "![Ratios of all rows with a bar](pictures/benchmarks.svg)",
+        "![Times of other libraries, divided by the time of this crate](pictures/benchmarks.svg)",
         METHOD,
         "## Rows that miss their bar",
         missing,
@@ -459,7 +462,7 @@ def main():
     if not groups:
         sys.exit("there are no figures; run `cargo xtask bench all`")
     (DOCS / "pictures").mkdir(exist_ok=True)
-    picture.draw(groups, missed, DOCS / "pictures" / "benchmarks")
+    picture.draw(groups, seconds, DOCS / "pictures" / "benchmarks")
     (DOCS / "benchmarks.md").write_text(page(groups, about))
     write_front(groups)
 
