@@ -1,4 +1,4 @@
-"""Draws one buffer and its users, with the addresses that they report.
+"""Draws one buffer and its users, with their calls and the addresses that they report.
 
 Run by `cargo xtask pictures`, which writes docs/pictures/one-buffer.svg.
 """
@@ -14,10 +14,11 @@ import torch
 from demo import photograph
 from PIL import Image
 
-WIDTH, HEIGHT = 880, 330
+WIDTH, HEIGHT = 960, 326
 STYLE = """
 text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 14px; fill: #1f2328 }
 .small { font-size: 12px; fill: #57606a }
+.call { font-size: 13px; fill: #0550ae }
 .who { font-weight: bold }
 .box { fill: #ffffff; stroke: #8c959f; stroke-width: 1.2 }
 .memory { fill: #ddf4ff; stroke: #0969da; stroke-width: 1.6 }
@@ -25,14 +26,17 @@ text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fo
 """
 
 
-def views(image) -> list[tuple[str, str, int]]:
-    """The library, its type of the tensor, and the address that it reports."""
+def views(image) -> list[tuple[str, str, str, int]]:
+    """The library, the call, its result, and the address that it reports."""
     array = np.from_dlpack(image)
     tensor = torch.from_dlpack(image)
+    array_type = f"ndarray {array.shape} {array.dtype}"
+    tensor_type = f"Tensor {tuple(tensor.shape)} {str(tensor.dtype)[6:]}"
+    address = array.__array_interface__["data"][0]
     seen = [
-        ("Rust", "Image { data: Arc<[u8]>, .. }", image.data_ptr),
-        ("NumPy", f"ndarray {array.shape} {array.dtype}", array.__array_interface__["data"][0]),
-        ("PyTorch", f"Tensor {tuple(tensor.shape)} {str(tensor.dtype)[6:]}", tensor.data_ptr()),
+        ("Rust", "image = Image.open(path)", "Image { data: Arc<[u8]>, .. }", image.data_ptr),
+        ("NumPy", "np.from_dlpack(image)", array_type, address),
+        ("PyTorch", "torch.from_dlpack(image)", tensor_type, tensor.data_ptr()),
     ]
     assert len({address for *_, address in seen}) == 1, "a library made a copy"
     return seen
@@ -56,34 +60,36 @@ def svg(image) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" role="img" '
-        'aria-label="One buffer in memory, used in place by Rust, NumPy and PyTorch">',
+        'aria-label="One buffer in memory, used in place by Rust, and by NumPy and PyTorch through '
+        'np.from_dlpack(image) and torch.from_dlpack(image)">',
         f"<style>{STYLE}</style>",
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
         'markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z" fill="#0969da"/></marker></defs>',
         f'<rect width="{WIDTH}" height="{HEIGHT}" rx="8" fill="#f6f8fa"/>',
     ]
-    for number, (who, what, address) in enumerate(seen):
+    for number, (who, call, what, address) in enumerate(seen):
         top = 30 + number * 95
         middle = top + 38
         parts += [
-            f'<rect class="box" x="24" y="{top}" width="400" height="76" rx="6"/>',
+            f'<rect class="box" x="24" y="{top}" width="300" height="76" rx="6"/>',
             f'<text class="who" x="42" y="{top + 24}">{who}</text>',
             f'<text x="42" y="{top + 44}">{escaped(what)}</text>',
             f'<text class="small" x="42" y="{top + 63}">data: {address:#x}</text>',
-            f'<path class="line" d="M424 {middle} C 490 {middle} 490 163 546 163"/>',
+            f'<text class="call" x="336" y="{middle - 8}">{escaped(call)}</text>',
+            f'<path class="line" d="M324 {middle} H 540 C 590 {middle} 580 163 626 163"/>',
         ]
     parts += [
-        '<rect class="memory" x="552" y="30" width="304" height="266" rx="6"/>',
-        f'<text class="who" x="570" y="56">{seen[0][2]:#x}</text>',
-        f'<text class="small" x="570" y="75">{bytes_in_all:,} bytes, allocated once</text>',
-        f'<image x="570" y="88" width="128" height="150" href="data:image/png;base64,{thumbnail(image)}"/>',
-        '<text class="small" x="712" y="106">one buffer,</text>',
-        '<text class="small" x="712" y="124">no copy;</text>',
-        '<text class="small" x="712" y="150">freed once,</text>',
-        '<text class="small" x="712" y="168">by whoever</text>',
-        '<text class="small" x="712" y="186">leaves last</text>',
-        '<text class="small" x="570" y="262">the addresses are those that Rust,</text>',
-        '<text class="small" x="570" y="280">NumPy and PyTorch reported</text>',
+        '<rect class="memory" x="632" y="30" width="304" height="266" rx="6"/>',
+        f'<text class="who" x="650" y="56">{seen[0][3]:#x}</text>',
+        f'<text class="small" x="650" y="75">{bytes_in_all:,} bytes, allocated once</text>',
+        f'<image x="650" y="88" width="128" height="150" href="data:image/png;base64,{thumbnail(image)}"/>',
+        '<text class="small" x="792" y="106">one buffer,</text>',
+        '<text class="small" x="792" y="124">no copy;</text>',
+        '<text class="small" x="792" y="150">freed once,</text>',
+        '<text class="small" x="792" y="168">by the last</text>',
+        '<text class="small" x="792" y="186">owner</text>',
+        '<text class="small" x="650" y="262">addresses as reported by Rust,</text>',
+        '<text class="small" x="650" y="280">NumPy and PyTorch</text>',
         "</svg>\n",
     ]
     return "\n".join(parts)
