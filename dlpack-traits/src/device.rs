@@ -53,7 +53,8 @@ impl Device {
     }
 
     /// Whether the processor may read this memory through its address without a call of a
-    /// device runtime: ordinary and pinned host memory.
+    /// device runtime: ordinary and pinned host memory. `kDLTPUHost` is not included: no release
+    /// of the standard states that its `data` is an address.
     #[inline]
     pub const fn is_host(self) -> bool {
         matches!(self.0.device_type, ffi::kDLCPU | ffi::kDLCUDAHost | ffi::kDLROCMHost)
@@ -117,7 +118,7 @@ impl Device {
             None => (name, 0),
         };
         let mut known =
-            (ffi::kDLCPU.0..=ffi::kDLTrn.0).map(|code| Self::new(DLDeviceType(code), index));
+            (ffi::kDLCPU.0..=ffi::kDLAscend.0).map(|code| Self::new(DLDeviceType(code), index));
         known.find(|device| device.kind_name() == Some(kind))
     }
 
@@ -145,6 +146,9 @@ impl Device {
             ffi::kDLHexagon => "hexagon",
             ffi::kDLMAIA => "maia",
             ffi::kDLTrn => "trn",
+            ffi::kDLTPU => "tpu",
+            ffi::kDLTPUHost => "tpu_host",
+            ffi::kDLAscend => "ascend",
             _ => return None,
         })
     }
@@ -192,7 +196,8 @@ mod tests {
         assert_eq!(Device::CUDA_HOST.to_string(), "cuda_host");
     }
 
-    /// Every device type of the standard has a unique name, and is found by it.
+    /// Every device type of the standard and of the header's main branch has a unique name, and is
+    /// found by it.
     #[test]
     fn names_are_found() {
         let names = [
@@ -212,6 +217,9 @@ mod tests {
             (16, "hexagon"),
             (17, "maia"),
             (18, "trn"),
+            (19, "tpu"),
+            (20, "tpu_host"),
+            (21, "ascend"),
         ];
         for (code, name) in names {
             let device = Device::new(DLDeviceType(code), 0);
@@ -220,7 +228,9 @@ mod tests {
             let third = Device::new(DLDeviceType(code), 3);
             assert_eq!(Device::from_name(&alloc::format!("{name}:3")), Some(third));
         }
-        assert_eq!(Device::new(DLDeviceType(5), 0).kind_name(), None);
+        for unknown in [0, 5, 22] {
+            assert_eq!(Device::new(DLDeviceType(unknown), 0).kind_name(), None);
+        }
         for wrong in ["gpu", "", "cpu:", "cpu:-1", "cpu:70000", "cuda:x"] {
             assert_eq!(Device::from_name(wrong), None, "{wrong}");
         }
@@ -228,10 +238,11 @@ mod tests {
 
     #[test]
     fn handles_are_not_addresses() {
-        for code in [4, 7, 8, 9, 12, 15, 16, 17, 18, 99] {
+        for code in [4, 7, 8, 9, 12, 15, 16, 17, 18, 19, 20, 21, 99] {
             assert!(!Device::new(DLDeviceType(code), 0).has_addresses(), "{code}");
         }
         assert!(!Device::cuda(0).is_host());
+        assert!(!Device::new(ffi::kDLTPUHost, 0).is_host(), "provisional");
         assert!(!Device::CUDA_MANAGED.is_host(), "needs a synchronization first");
     }
 }

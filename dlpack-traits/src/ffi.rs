@@ -47,7 +47,8 @@ pub const kDLCUDAHost: DLDeviceType = DLDeviceType(3);
 pub const kDLOpenCL: DLDeviceType = DLDeviceType(4);
 /// Vulkan buffer.
 pub const kDLVulkan: DLDeviceType = DLDeviceType(7);
-/// Metal buffer.
+/// Metal; `data` is the buffer object (`id<MTLBuffer>`), a handle, as the main branch of the header
+/// states, and `byte_offset` counts from the start of the buffer.
 pub const kDLMetal: DLDeviceType = DLDeviceType(8);
 /// Verilog simulator buffer.
 pub const kDLVPI: DLDeviceType = DLDeviceType(9);
@@ -69,6 +70,13 @@ pub const kDLHexagon: DLDeviceType = DLDeviceType(16);
 pub const kDLMAIA: DLDeviceType = DLDeviceType(17);
 /// AWS Trainium.
 pub const kDLTrn: DLDeviceType = DLDeviceType(18);
+/// Google TPU. Provisional: the main branch of the header has it, no release.
+pub const kDLTPU: DLDeviceType = DLDeviceType(19);
+/// Host memory pinned by the TPU runtime. Provisional: the main branch of the header has it, no
+/// release; JAX 0.12 uses the same number.
+pub const kDLTPUHost: DLDeviceType = DLDeviceType(20);
+/// Huawei Ascend. Provisional: the main branch of the header has it, no release.
+pub const kDLAscend: DLDeviceType = DLDeviceType(21);
 
 /// A device: its type and its index.
 #[repr(C)]

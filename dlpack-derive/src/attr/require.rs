@@ -22,7 +22,8 @@ pub(crate) struct Require {
 }
 
 /// The kinds of devices, under the names that `dlpack_traits` prints.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 19] = [
+    "ascend",
     "cpu",
     "cuda",
     "cuda_host",
@@ -35,6 +36,8 @@ const KINDS: [&str; 16] = [
     "opencl",
     "rocm",
     "rocm_host",
+    "tpu",
+    "tpu_host",
     "trn",
     "vpi",
     "vulkan",

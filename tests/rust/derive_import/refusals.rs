@@ -1,5 +1,6 @@
 //! Rejected tensors, and the error messages for the user who passed them.
 
+use tensors::ffi;
 use tensors::{
     DLPackExport, DLPackImport, DataType, Device, ImportError, ImportedStorage, MetadataField,
     Mismatch, MismatchKind,
@@ -228,6 +229,27 @@ struct Fussy {
     data: ImportedStorage<u8>,
     shape: Vec<i64>,
     strides: Vec<i64>,
+}
+
+/// Device types that only the header's main branch names.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, require(device(tpu, tpu_host, ascend)))]
+struct Accelerated {
+    data: ImportedStorage,
+    shape: Vec<i64>,
+}
+
+#[test]
+fn provisional_device_types_are_required_by_name() {
+    for kind in [ffi::kDLTPU, ffi::kDLTPUHost, ffi::kDLAscend] {
+        assert!(
+            built::<Accelerated>(&Forged { device: Device::new(kind, 1), ..bytes(&[6]) }).is_ok()
+        );
+    }
+    assert_eq!(
+        refused::<Accelerated>(&Forged { device: Device::new(ffi::kDLTrn, 1), ..bytes(&[6]) }),
+        "`Accelerated`: expected tpu, tpu_host or ascend, got trn:1; move it there",
+    );
 }
 
 #[test]

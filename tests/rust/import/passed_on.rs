@@ -79,7 +79,10 @@ fn cases() -> Vec<Forged> {
         }),
     ];
     // Elsewhere.
-    for device in [Device::cuda(1), Device::rocm(0), Device::new(DLDeviceType(77), -1)] {
+    let mut devices = vec![Device::cuda(1), Device::rocm(0), Device::new(DLDeviceType(77), -1)];
+    // In the header's main branch only.
+    devices.extend([ffi::kDLTPU, ffi::kDLTPUHost, ffi::kDLAscend].map(|kind| Device::new(kind, 3)));
+    for device in devices {
         cases.push(with(|case| case.device = device));
         cases.push(with(|case| {
             (case.device, case.flags) = (device, read_only);
