@@ -409,6 +409,19 @@ mod tests {
     }
 
     #[test]
+    fn scheduled_run_requires_each_interpreter() {
+        let scheduled = include_str!("../../../.ci/scheduled");
+        let required: Vec<&str> = scheduled
+            .lines()
+            .filter_map(|line| line.strip_prefix("tools="))
+            .flat_map(|tools| tools.split(','))
+            .collect();
+        for python in [PYTHON_3_13, PYTHON_3_14, PYTHON_3_15, thread_sanitizer::PYTHON] {
+            assert!(required.contains(&python.tool), "{}: {required:?}", python.tool);
+        }
+    }
+
+    #[test]
     fn pinned_pyo3_is_one_that_is_checked() {
         let checked = include_str!("../contribute/pyo3_range.rs");
         let pin = PYTHON_3_13.pyo3.expect("3.13 needs an older PyO3");
