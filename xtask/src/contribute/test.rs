@@ -126,7 +126,7 @@ const FULL: &[(&str, Body)] = &[
     ("wasm32 in node", wasm::step),
     ("miri, stacked borrows", miri::stacked_borrows_part_once),
     ("miri, tree borrows", miri::tree_borrows_part_once),
-    ("miri, 32-bit and big-endian", miri::other_targets_once),
+    ("miri, other targets", miri::other_targets_once),
     ("cargo-deny", checks::cargo_deny),
 ];
 

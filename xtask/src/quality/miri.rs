@@ -104,8 +104,11 @@ const LONGEST: &[&str] =
 /// in one of them.
 const IN_TWO: (&str, &str) = ("import", "block_layouts");
 
-/// A 32-bit target, and a big-endian one.
-const OTHER_TARGETS: [&str; 2] = ["i686-unknown-linux-gnu", "s390x-unknown-linux-gnu"];
+/// A 32-bit target, a big-endian one, and one of another architecture like the host's. `cargo xtask
+/// test --full` runs one of them, which the hash of the sources chooses; `cargo xtask sanitize` runs
+/// all.
+const OTHER_TARGETS: [&str; 3] =
+    ["i686-unknown-linux-gnu", "s390x-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 /// Test programs about element types, addresses, and what C reads of a tensor.
 const CORE: &[&str] = &[
     "derive_data_type",
@@ -126,7 +129,7 @@ pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
 
 /// The older model, on one of [`PARTS`] of the programs.
 fn stacked_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
-    let part = part_of(context, 0)?;
+    let part = part_of(context, 0, PARTS)?;
     under_stacked_borrows(context, stage, Some(part))
 }
 
@@ -138,10 +141,10 @@ fn under_stacked_borrows(context: &Context, stage: &mut Stage, part: Option<u64>
     Ok(())
 }
 
-/// The part that these sources choose; another `model` has another part.
-fn part_of(context: &Context, model: u64) -> Outcome<u64> {
+/// The part of `parts` that these sources choose; another `model` has another part.
+fn part_of(context: &Context, model: u64, parts: u64) -> Outcome<u64> {
     let hash = passed_before::sources(context.checkout.root())?;
-    Ok(hash.wrapping_add(model).checked_rem(PARTS).unwrap_or_default())
+    Ok(hash.wrapping_add(model).checked_rem(parts).unwrap_or_default())
 }
 
 /// [`stacked_borrows`] for a part of the programs, unless it passed before on this machine with
@@ -157,10 +160,10 @@ pub(crate) fn tree_borrows_part_once(context: &Context, stage: &mut Stage) -> En
     once(context, stage, &flags, tree_borrows_part)
 }
 
-/// [`other_targets`], unless it passed before on this machine with the same sources.
+/// [`other_target`], unless it passed before on this machine with the same sources.
 pub(crate) fn other_targets_once(context: &Context, stage: &mut Stage) -> Ending {
     let flags = format!("{STRICT} {OTHER_TARGETS:?} {CORE:?}");
-    once(context, stage, &flags, other_targets)
+    once(context, stage, &flags, other_target)
 }
 
 fn once(context: &Context, stage: &mut Stage, flags: &str, body: Body) -> Ending {
@@ -171,26 +174,39 @@ fn once(context: &Context, stage: &mut Stage, flags: &str, body: Body) -> Ending
     passed_before::unless(context, stage, (TOOLCHAIN, &flags), |stage| body(context, stage))
 }
 
-/// Runs the unit tests and the [`CORE`] as on a 32-bit machine and on a big-endian one.
-fn other_targets(context: &Context, stage: &mut Stage) -> Ending {
-    on_other_targets(context, stage, CORE)
+/// Runs the unit tests and the [`CORE`] on one of the [`OTHER_TARGETS`].
+fn other_target(context: &Context, stage: &mut Stage) -> Ending {
+    let count = OTHER_TARGETS.len();
+    let chosen = part_of(context, 2, u64::try_from(count).unwrap_or(u64::MAX))?;
+    for (part, target) in (0..).zip(OTHER_TARGETS) {
+        if part == chosen {
+            stage.note(&format!("{target}, one of {count}: `cargo xtask sanitize` runs all"));
+            on_other_targets(context, stage, &[target], CORE)?;
+        }
+    }
+    Ok(())
 }
 
-/// The same with [`LONG`].
+/// Runs the unit tests, the [`CORE`] and [`LONG`] on all [`OTHER_TARGETS`].
 pub(crate) fn other_targets_long(context: &Context, stage: &mut Stage) -> Ending {
-    on_other_targets(context, stage, &[LONG, CORE].concat())
+    on_other_targets(context, stage, &OTHER_TARGETS, &[LONG, CORE].concat())
 }
 
-fn on_other_targets(context: &Context, stage: &mut Stage, programs: &[&str]) -> Ending {
+fn on_other_targets(
+    context: &Context,
+    stage: &mut Stage,
+    targets: &[&str],
+    programs: &[&str],
+) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
     let names: Vec<String> = programs.iter().map(|name| format!("--test={name}")).collect();
     let tests: Vec<&str> =
         [LIBRARIES].into_iter().chain(names.iter().map(String::as_str)).collect();
-    // The programs of both run in one queue, so that the longest one of each runs beside the other.
+    // The programs of all targets run in one queue, so that the longest ones run beside each other.
     let mut jobs = Vec::new();
-    for target in OTHER_TARGETS {
+    for target in targets {
         let command = |tests: &[&str]| {
             let mut command = miri(context, STRICT, tests);
             command.args(["--target", target]);
@@ -214,7 +230,7 @@ pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
 /// The newer model, on one of [`PARTS`] of the programs; their tests with threads with several
 /// seeds.
 fn tree_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
-    let part = part_of(context, 1)?;
+    let part = part_of(context, 1, PARTS)?;
     under_tree_borrows(context, stage, Some(part))
 }
 
