@@ -132,7 +132,24 @@ impl<T, const N: usize> PyTensorMut<'_, T, N> {
     }
 
     /// Converts to a tensor that may be kept when the function has returned:
-    /// [`ImportedStorage`](crate::ImportedStorage) makes it the `data` field of a struct.
+    /// [`ImportedStorage`](crate::ImportedStorage) makes it the `data` field of a struct. A mutable
+    /// slice of a contiguous array requires it:
+    ///
+    /// ```ignore,no_run,standalone_crate
+    /// use dlpack_traits::python::PyTensorMut;
+    /// use pyo3::prelude::*;
+    ///
+    /// /// Sorts a contiguous array in place. No other thread may use the array meanwhile.
+    /// #[pyfunction]
+    /// fn sort(array: PyTensorMut<'_, f32>) -> PyResult<()> {
+    ///     let mut tensor = array.into_owned();
+    ///     // SAFETY: 1. This function does not call Python while the slice exists, and its
+    ///     // documentation requires that no other thread accesses the array.
+    ///     let slice = unsafe { tensor.assume_exclusive() }?.into_mut_slice::<f32>()?;
+    ///     slice.sort_by(f32::total_cmp);
+    ///     Ok(())
+    /// }
+    /// ```
     #[inline]
     pub fn into_owned(self) -> ImportedTensor {
         self.tensor

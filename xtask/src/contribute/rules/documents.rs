@@ -1,4 +1,5 @@
-//! Code that documents name by a path, such as `ImportedTensor::from_raw`.
+//! Code that documents name by a path, such as `ImportedTensor::from_raw`, and the length of
+//! the guide's pages about functions.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,21 @@ const OUTSIDE: [&str; 10] = [
     "metadata::Fixed",
 ];
 
-/// What documents name that is not defined, a sentence for each name.
+/// The pages of the guide that each show one task of a function over arrays.
+const FUNCTION_PAGES: [&str; 7] = [
+    "accept_array",
+    "return_array",
+    "change_in_place",
+    "release_gil",
+    "device_functions",
+    "generic_tensors",
+    "errors",
+];
+
+/// The maximum number of lines of each of them.
+const MOST_LINES: usize = 60;
+
+/// What documents name that is not defined, a sentence for each name; and pages that are too long.
 pub(super) fn problems(root: &Path, index: &Index) -> Outcome<Vec<String>> {
     let mut problems = Vec::new();
     let mut tree = Vec::new();
@@ -41,7 +56,22 @@ pub(super) fn problems(root: &Path, index: &Index) -> Outcome<Vec<String>> {
             }
         }
     }
+    for name in FUNCTION_PAGES {
+        let page = format!("dlpack-traits/src/guide/{name}.md");
+        problems.extend(too_long(&page, &read(&root.join(&page))?));
+    }
     Ok(problems)
+}
+
+/// The problem of a page about functions that has too many lines.
+fn too_long(page: &str, text: &str) -> Option<String> {
+    let lines = text.lines().count();
+    (lines > MOST_LINES).then(|| {
+        format!(
+            "{page}: expected at most {MOST_LINES} lines, as in each page of the guide about \
+             functions, got {lines}; shorten the page"
+        )
+    })
 }
 
 /// The pages for people who change this project.
@@ -139,6 +169,15 @@ mod tests {
         let tree = ["/dlpack-traits/src/managed/packet.rs".to_owned()];
         assert!(is_in(&tree, "managed/packet.rs") && is_in(&tree, "packet.rs"));
         assert!(!is_in(&tree, "import/packet.rs") && !is_in(&tree, "et.rs"));
+    }
+
+    #[test]
+    fn a_page_about_functions_has_at_most_60_lines() {
+        let text = |lines| "line\n".repeat(lines);
+        assert_eq!(too_long("guide/errors.md", &text(MOST_LINES)), None);
+        let problem = too_long("guide/errors.md", &text(MOST_LINES + 1)).unwrap();
+        assert!(problem.contains("guide/errors.md: expected at most 60 lines"), "{problem}");
+        assert!(problem.contains("got 61; shorten the page"), "{problem}");
     }
 
     /// A function of this name exists, in another module than the document names: a search

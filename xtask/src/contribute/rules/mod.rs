@@ -1,7 +1,8 @@
 //! `cargo xtask rules`: every rule of `docs/SAFETY.md` has a mechanism that
 //! exists and a test that exists, and every check has a mutant; every clause of
-//! the standard (`docs/standard.md`) is kept by code and shown by a test; and code
-//! and files that a document names by their paths exist there.
+//! the standard (`docs/standard.md`) is kept by code and shown by a test; code
+//! and files that a document names by their paths exist there; and the guide's pages
+//! about functions are short.
 
 mod documents;
 mod index;
@@ -49,7 +50,7 @@ pub(crate) fn rules(checkout: &Checkout) -> Outcome {
         println!("{}", summary(checkout.root())?);
         return Ok(());
     }
-    Err(format!("{} rules or clauses are not kept; see above.", problems.len()))
+    Err(format!("{} problems of rules, clauses or documents; see above.", problems.len()))
 }
 
 /// The same as a step.
@@ -64,7 +65,7 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
         return Ok(());
     }
     Err(Stop::Failed(format!(
-        "{} rules or clauses lack a mechanism, a test or a mutant.",
+        "{} rules or clauses lack a mechanism, a test or a mutant, or documents are wrong.",
         problems.len()
     )))
 }
