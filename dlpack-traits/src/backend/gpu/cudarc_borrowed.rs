@@ -33,7 +33,8 @@ impl DeviceTensor<Cuda> {
     ///     x: &PyDeviceTensor<'_, Cuda, f32, 1>,
     /// ) -> Result<DeviceBuffer<Cuda>, Box<dyn std::error::Error>> {
     ///     let stream = CudaContext::new(0)?.default_stream();
-    ///     let copy = x.with_cuda_view(&stream, |elements| stream.clone_dtod(&elements))??;
+    ///     let copy =
+    ///         x.with_cuda_view::<f32, _>(&stream, |elements| stream.clone_dtod(&elements))??;
     ///     Ok(copy.try_into()?)
     /// }
     /// # }
