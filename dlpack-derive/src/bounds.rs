@@ -296,6 +296,6 @@ fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)
 fn field_of(dim: Dim<'_>) -> Option<RoleField<'_>> {
     match dim {
         Dim::Field(field, _) => Some(field),
-        Dim::Integer(..) | Dim::Constant(_) | Dim::Method(_) => None,
+        Dim::Integer(..) | Dim::Constant(_) | Dim::Method(_) | Dim::Any => None,
     }
 }

@@ -187,6 +187,8 @@ pub(crate) enum Dim<'a> {
     /// Calls of methods, from `self` on.
     Method(&'a Expr),
     Field(RoleField<'a>, Span),
+    /// Any size, in an import.
+    Any,
 }
 
 /// The source of the element type, if it is not the storage.

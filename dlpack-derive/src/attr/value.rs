@@ -4,7 +4,7 @@
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
-use syn::parse::{Parse as _, ParseStream, Parser};
+use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::token::Paren;
 use syn::{
@@ -25,13 +25,15 @@ pub(crate) enum WrittenDim {
     Path(ExprPath),
     /// Calls of methods of the struct or of its fields, and fields of fields, from `self` on.
     Method(Expr),
+    /// `_`: any size, in an import.
+    Any(Span),
 }
 
 impl WrittenDim {
     /// The span of its first token.
     pub(crate) fn span(&self) -> Span {
         match self {
-            WrittenDim::Integer(_, span) => *span,
+            WrittenDim::Integer(_, span) | WrittenDim::Any(span) => *span,
             WrittenDim::Path(path) => first(path),
             WrittenDim::Method(call) => first(call),
         }
@@ -138,9 +140,9 @@ pub(super) fn dims(cx: &Ctxt, item: &Item) -> Vec<WrittenDim> {
             return Vec::new();
         }
     };
-    let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
+    let parser = Punctuated::<ListedDim, Token![,]>::parse_terminated;
     match parse_in(list, list.stream(), parser) {
-        Ok(dims) => dims.iter().filter_map(|dim| written_dim(cx, dim)).collect(),
+        Ok(dims) => dims.iter().filter_map(|dim| listed_dim(cx, dim)).collect(),
         Err(error) => {
             cx.push(message::expected_dim(error.span()));
             Vec::new()
@@ -187,6 +189,30 @@ pub(super) fn field_names(cx: &Ctxt, item: &Item) -> Vec<(String, Span)> {
         cx.push(message::expected_fields(None, place));
     }
     names
+}
+
+/// An entry of `shape(...)`.
+enum ListedDim {
+    Any(Token![_]),
+    Number(Expr),
+}
+
+impl Parse for ListedDim {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        // `syn` parses it as an expression only with its feature `full`.
+        if input.peek(Token![_]) {
+            input.parse().map(Self::Any)
+        } else {
+            input.parse().map(Self::Number)
+        }
+    }
+}
+
+fn listed_dim(cx: &Ctxt, dim: &ListedDim) -> Option<WrittenDim> {
+    match dim {
+        ListedDim::Any(underscore) => Some(WrittenDim::Any(underscore.span)),
+        ListedDim::Number(number) => written_dim(cx, number),
+    }
 }
 
 /// Parses one number.

@@ -163,7 +163,7 @@ impl<'a> UnmarkedFields<'_, 'a> {
         let shape = self.attrs.shape.iter().flat_map(|shape| &shape.value);
         let lens = self.fields.iter().filter_map(|field| Some(&field.attrs.raw_len.as_ref()?.len));
         shape.chain(lens).filter_map(|dim| match dim {
-            WrittenDim::Integer(..) | WrittenDim::Method(_) => None,
+            WrittenDim::Integer(..) | WrittenDim::Method(_) | WrittenDim::Any(_) => None,
             WrittenDim::Path(path) => path.path.get_ident(),
         })
     }

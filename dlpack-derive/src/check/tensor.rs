@@ -13,7 +13,7 @@ use crate::ctxt::Ctxt;
 use crate::dtype_names;
 use crate::message;
 use crate::model::{DType, Data, Dim, Layout, Order, Placement, RoleField, Shape, Steps, Tensor};
-use crate::symbol::Role;
+use crate::symbol::{Direction, Role};
 
 /// The maximum length of `shape(...)`: as many dimensions are stored without an allocation.
 const MOST_DIMS: usize = 8;
@@ -227,7 +227,16 @@ impl<'c, 'a> Check<'c, 'a> {
             WrittenDim::Integer(value, span) => return Some(Dim::Integer(*value, *span)),
             WrittenDim::Path(path) => path,
             WrittenDim::Method(call) if role == Role::Shape => return Some(Dim::Method(call)),
-            WrittenDim::Method(_) => {
+            WrittenDim::Any(_)
+                if role == Role::Shape && self.cx.direction() == Direction::Import =>
+            {
+                return Some(Dim::Any);
+            }
+            WrittenDim::Any(place) if role == Role::Shape => {
+                self.cx.push(message::any_size_in_an_export(*place));
+                return None;
+            }
+            WrittenDim::Method(_) | WrittenDim::Any(_) => {
                 self.cx.push(message::expected_len(dim.span()));
                 return None;
             }

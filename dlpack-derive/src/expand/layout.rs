@@ -215,7 +215,8 @@ impl<'a> Writer<'a> {
                 let path = self.without_self(path);
                 quote_spanned!(here=> __dlpack::dim(__dlpack::integer(#path) as _))
             }
-            Dim::Field(..) | Dim::Method(_) => TokenStream::new(),
+            // `check` rejects `_` in an export.
+            Dim::Field(..) | Dim::Method(_) | Dim::Any => TokenStream::new(),
         }
     }
 
@@ -239,6 +240,8 @@ impl<'a> Writer<'a> {
                 let (ty, field) = (field.ty, borrowed(field));
                 quote_spanned!(Span::mixed_site()=> __dlpack::extent::<#ty>(#field))
             }
+            // `check` rejects it in an export.
+            Dim::Any => TokenStream::new(),
         }
     }
 

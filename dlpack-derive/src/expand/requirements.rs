@@ -99,8 +99,8 @@ fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
                             quote_spanned!(at=> __dlpack::Requirement::Dimension(#number, __dlpack::constant(&#path))),
                         );
                     }
-                    // `check` rejects it in an import.
-                    Dim::Method(_) => {}
+                    // `check` rejects a method in an import.
+                    Dim::Method(_) | Dim::Any => {}
                     Dim::Field(field, _) => {
                         let same = |dim: &Dim<'_>| matches!(dim, Dim::Field(other, _) if other.member == field.member);
                         let first = dims.iter().position(same).filter(|first| *first < axis);

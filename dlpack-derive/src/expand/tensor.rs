@@ -147,7 +147,7 @@ fn behind_pointer(
             quote_spanned!(at=> __dlpack::integer(#path))
         }
         // `check` rejects it here.
-        Dim::Method(_) => TokenStream::new(),
+        Dim::Method(_) | Dim::Any => TokenStream::new(),
         Dim::Field(field, span) => {
             let member = field.member;
             let at = Span::mixed_site().located_at(span);

@@ -78,6 +78,15 @@ pub(crate) fn method_in_an_import(call: Span) -> Error {
     )
 }
 
+pub(crate) fn any_size_in_an_export(underscore: Span) -> Error {
+    refusal(
+        underscore,
+        "`_` accepts any size in an import, but an export has to state the size",
+        "name a field that contains the size: `#[dlpack(shape(rows, 3))]`; a struct that is only \
+         imported derives only `DLPackImport`",
+    )
+}
+
 pub(crate) fn import_borrows(lifetime: Span, owner: &Ident) -> Error {
     refusal(
         lifetime,

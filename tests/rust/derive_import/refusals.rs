@@ -2,8 +2,8 @@
 
 use tensors::ffi;
 use tensors::{
-    DLPackExport, DLPackImport, DataType, Device, ImportError, ImportedStorage, MetadataField,
-    Mismatch, MismatchKind,
+    DLPackExport, DLPackImport, DataType, Device, FromLayout, ImportError, ImportedStorage,
+    MetadataField, Mismatch, MismatchKind,
 };
 
 use super::forge::{Forged, forged};
@@ -169,6 +169,55 @@ struct Listed {
 
 impl Listed {
     const DEPTH: u64 = 2;
+}
+
+/// Dimensions of any size, which no field contains.
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors, shape(_, 3, _))]
+struct AnySize {
+    data: ImportedStorage<u8>,
+}
+
+#[derive(FromLayout)]
+#[dlpack(crate = ::tensors, shape(_, 3))]
+struct AnyRows {
+    byte_offset: usize,
+}
+
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct AnyNested {
+    data: ImportedStorage<u8>,
+    #[dlpack(layout)]
+    layout: AnyRows,
+}
+
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors, shape(_, 3))]
+struct AnyCopied {
+    #[dlpack(copy)]
+    data: Vec<u8>,
+}
+
+#[test]
+fn underscore_accepts_every_size() {
+    for (rows, columns) in [(1, 2), (2, 1), (0, 1)] {
+        let tensor: AnySize = built(&bytes(&[rows, 3, columns])).unwrap();
+        let elements = tensor.data.elements().unwrap();
+        assert_eq!(elements.shape(), [rows, 3, columns]);
+    }
+    let wrong = refused::<AnySize>(&bytes(&[1, 2, 3]));
+    assert_eq!(wrong, "`AnySize`: expected dimension 1 to be 3, got 2");
+    assert_eq!(refused::<AnySize>(&bytes(&[6])), "`AnySize`: expected 3 dimensions, got 1");
+
+    let nested: AnyNested = built(&bytes(&[2, 3])).unwrap();
+    assert_eq!((nested.layout.byte_offset, nested.data.elements().unwrap().len()), (0, 6));
+    assert!(refused::<AnyNested>(&bytes(&[3, 2])).contains("expected dimension 1 to be 3, got 2"));
+
+    let copied: AnyCopied = built(&bytes(&[2, 3])).unwrap();
+    assert_eq!(copied.data, [0, 1, 2, 3, 4, 5]);
+    let wrong = refused::<AnyCopied>(&bytes(&[3, 2]));
+    assert_eq!(wrong, "`AnyCopied`: expected dimension 1 to be 3, got 2");
 }
 
 #[derive(DLPackExport, DLPackImport)]

@@ -17,8 +17,10 @@ use crate::import::DLPackImport;
 /// use dlpack_traits::{DLPackImport, ImportedStorage};
 /// use pyo3::prelude::*;
 ///
+/// /// `_` is a dimension of any size, which no field contains.
 /// #[derive(DLPackImport)]
-/// struct Points { data: ImportedStorage<f64>, shape: [usize; 2] }
+/// #[dlpack(shape(_, 3))]
+/// struct Points { data: ImportedStorage<f64> }
 ///
 /// #[pyfunction]
 /// fn largest(points: FromTensor<Points>) -> PyResult<f64> {
