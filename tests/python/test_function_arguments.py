@@ -104,6 +104,25 @@ def test_a_wrong_argument_raises_what_users_expect(wrong, exception, message):
         assert "'x'" in text(raised)
 
 
+def test_a_function_names_the_argument_of_another_dtype():
+    """PyO3 does not add the name to errors of the body."""
+    assert arguments.named_sum(floats(2, 3)) == arguments.named_sum(floats(2, 3).astype("f8"))
+    with pytest.raises(TypeError) as raised:
+        arguments.named_sum(np.zeros(3, "i8"))
+    expected = "argument 'x': expected float32 or float64, got int64; convert with "
+    assert str(raised.value).startswith(expected)
+    assert "astype('float32')" in str(raised.value)
+
+    array = floats(3)
+    arguments.negate(array, True)
+    assert (array == -floats(3)).all()
+    expected = "expected float32, got float64; the function changes the tensor in place"
+    for named, start in [(True, "argument 'x': "), (False, "")]:
+        with pytest.raises(TypeError) as raised:
+            arguments.negate(np.zeros(3), named)
+        assert str(raised.value).startswith(start + expected)
+
+
 def test_an_attribute_error_of_the_producer_is_passed_on():
     class Broken:
         def __dlpack_device__(self):

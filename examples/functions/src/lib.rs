@@ -42,7 +42,7 @@ fn clamp(py: Python<'_>, mut array: PyTensorMut<'_>, low: f64, high: f64) -> PyR
         DataType::F64 => {
             array.elements_mut::<f64>()?.map_in_place(|value| limited(value, low, high));
         }
-        _ => return Err(array.dtype_error(py, &[DataType::F32, DataType::F64])),
+        _ => return Err(array.named_dtype_error(py, "array", &[DataType::F32, DataType::F64])),
     }
     Ok(())
 }

@@ -150,18 +150,19 @@ fn of_dtype_to_change(
     asked: DataType,
     tensor: &ImportedTensor,
 ) -> PyErr {
-    of_dtypes_to_change(object, tensor, &[asked])
+    of_dtypes_to_change(object, tensor, &[asked], None)
 }
 
 /// Makes the exception for an argument of none of these dtypes, with the conversion to the
-/// first one.
+/// first one. The message begins with the name of the argument, if there is one.
 #[cold]
 pub(super) fn of_dtypes(
     object: &Bound<'_, PyAny>,
     tensor: &ImportedTensor,
     expected: &[DataType],
+    name: Option<&str>,
 ) -> PyErr {
-    of_dtypes_with(object, tensor, expected, "")
+    of_dtypes_with(object, tensor, expected, name, "")
 }
 
 /// As [`of_dtypes`], for an argument that the function changes.
@@ -170,9 +171,10 @@ pub(super) fn of_dtypes_to_change(
     object: &Bound<'_, PyAny>,
     tensor: &ImportedTensor,
     expected: &[DataType],
+    name: Option<&str>,
 ) -> PyErr {
     let note = "; the function changes the tensor in place, so keep the converted copy";
-    of_dtypes_with(object, tensor, expected, note)
+    of_dtypes_with(object, tensor, expected, name, note)
 }
 
 /// As [`of_dtypes`], with a note before the conversion.
@@ -181,12 +183,15 @@ fn of_dtypes_with(
     object: &Bound<'_, PyAny>,
     tensor: &ImportedTensor,
     expected: &[DataType],
+    name: Option<&str>,
     note: &str,
 ) -> PyErr {
+    // The words of PyO3 before 0.29.
+    let argument = name.map(|name| format!("argument '{name}': ")).unwrap_or_default();
     with_advice(object, |library| {
         let advice = expected.first().map(|&to| library.cast(tensor, to)).unwrap_or_default();
         let mismatch = expected_dtypes(expected, tensor.dtype());
-        PyTypeError::new_err(format!("{mismatch}{note}{advice}"))
+        PyTypeError::new_err(format!("{argument}{mismatch}{note}{advice}"))
     })
 }
 

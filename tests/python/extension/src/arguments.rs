@@ -29,6 +29,27 @@ fn any_sum(x: PyTensor<'_, AnyElement, 2>) -> PyResult<f64> {
     })
 }
 
+/// The sum of an array of two dtypes.
+#[pyfunction]
+fn named_sum(py: Python<'_>, x: PyTensor<'_>) -> PyResult<f64> {
+    Ok(match x.dtype() {
+        DataType::F32 => x.elements::<f32>()?.iter().map(f64::from).sum(),
+        DataType::F64 => x.elements::<f64>()?.iter().sum(),
+        _ => return Err(x.named_dtype_error(py, "x", &[DataType::F32, DataType::F64])),
+    })
+}
+
+/// Negates an array of `float32`. Returns the error for other dtypes, with and without a name.
+#[pyfunction]
+fn negate(py: Python<'_>, mut x: PyTensorMut<'_>, named: bool) -> PyResult<()> {
+    match x.dtype() {
+        DataType::F32 => x.elements_mut::<f32>()?.map_in_place(|value| -value),
+        _ if named => return Err(x.named_dtype_error(py, "x", &[DataType::F32])),
+        _ => return Err(x.dtype_error(py, &[DataType::F32])),
+    }
+    Ok(())
+}
+
 /// Dtype, device, shape and strides of any array.
 #[pyfunction]
 fn facts(x: PyTensor<'_>) -> (String, String, Vec<i64>, Vec<i64>) {
@@ -217,6 +238,8 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(matrix, m)?)?;
     arguments.add_function(wrap_pyfunction!(floats, m)?)?;
     arguments.add_function(wrap_pyfunction!(any_sum, m)?)?;
+    arguments.add_function(wrap_pyfunction!(named_sum, m)?)?;
+    arguments.add_function(wrap_pyfunction!(negate, m)?)?;
     arguments.add_function(wrap_pyfunction!(facts, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_floats, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_bytes, m)?)?;
