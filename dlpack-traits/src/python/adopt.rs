@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::Abi;
+use crate::python::convert::exchange_error;
 use crate::python::interpreter::pending_exception::{preserve_exception, report};
 
 /// Imports a tensor whose producer is in Python.
@@ -25,6 +26,6 @@ pub(in crate::python) unsafe fn adopt<A: Abi>(
     let taken = unsafe { ImportedTensor::guarded(managed, policy, Some(preserve_exception)) };
     taken.map_err(|error| {
         report(py);
-        error.into()
+        exchange_error(error)
     })
 }

@@ -18,10 +18,11 @@ use crate::import::{ImportError, MismatchKind, cast};
 use crate::panic::catch_panic;
 
 impl From<Error> for PyErr {
-    /// `MemoryError` for a failed allocation; `IndexError` for an index out of range;
-    /// `TypeError` for elements of another type than the one that is read; `ValueError` for
-    /// a layout, a value or a permission that the access does not allow, and for an invalid
-    /// stream; otherwise `BufferError`, for a tensor that cannot be exported.
+    /// The exception that the body of a function raises by `?`: `MemoryError` for a failed
+    /// allocation; `IndexError` for an index out of range; `TypeError` for a dtype that is not the
+    /// requested one, or that DLPack does not have; `RuntimeError` for a failure of a device's
+    /// runtime; otherwise `ValueError`, for a shape, a layout, a value, a device or a permission.
+    /// `BufferError` is left to `__dlpack__`.
     fn from(error: Error) -> Self {
         let text = error.to_string();
         match error {
@@ -30,17 +31,33 @@ impl From<Error> for PyErr {
             Error::ElementMismatch { requested, .. } => {
                 PyTypeError::new_err(format!("{text}{}", cast(&[requested])))
             }
-            Error::AxesMismatch { .. }
-            | Error::InvalidBits { .. }
-            | Error::LenMismatch { .. }
-            | Error::NotContiguous
-            | Error::Overlapping
-            | Error::ReadOnly
-            | Error::StreamOnHost
-            | Error::StreamRefused { .. }
-            | Error::StreamUntracked { .. } => PyValueError::new_err(text),
-            _ => PyBufferError::new_err(text),
+            Error::DTypeMismatch { .. }
+            | Error::NoVariant { .. }
+            | Error::UnsupportedDType { .. } => PyTypeError::new_err(text),
+            Error::Device { .. } | Error::NoLibrary { .. } => PyRuntimeError::new_err(text),
+            _ => PyValueError::new_err(text),
         }
+    }
+}
+
+/// Returns the exception for an error of an exchange with another library, or of the protocols that
+/// the library uses: as `From<Error>`, but `BufferError`, as the standards require, for a tensor
+/// that cannot be exported or imported.
+pub(in crate::python) fn exchange_error(error: Error) -> PyErr {
+    match error {
+        Error::OutOfMemory { .. }
+        | Error::NoSuchElement
+        | Error::ElementMismatch { .. }
+        | Error::AxesMismatch { .. }
+        | Error::InvalidBits { .. }
+        | Error::LenMismatch { .. }
+        | Error::NotContiguous
+        | Error::Overlapping
+        | Error::ReadOnly
+        | Error::StreamOnHost
+        | Error::StreamRefused { .. }
+        | Error::StreamUntracked { .. } => error.into(),
+        _ => PyBufferError::new_err(error.to_string()),
     }
 }
 

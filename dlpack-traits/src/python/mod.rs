@@ -105,9 +105,9 @@
 //!
 //! | exception | when |
 //! |---|---|
-//! | `BufferError` | an export is not possible as requested: shape, dtype, device, or `copy=False` where a copy is required; an imported tensor is on another device than the one requested, or its elements are to be read on the processor and are on a device |
+//! | `BufferError` | an export is not possible as requested: shape, dtype, device, or `copy=False` where a copy is required; an imported tensor is on another device than the one requested, or violates the standard |
 //! | `TypeError` | an argument has the wrong type or dtype, or the name of a keyword or device is unknown |
-//! | `ValueError` | an argument has a wrong value: the shape, layout or device of a tensor that a type of yours imports, memory that must not be written, a `stream` on the CPU, a negative version |
+//! | `ValueError` | an argument has a wrong value: the shape, layout or device of a tensor that a type of yours imports, memory that must not be written, a `stream` on the CPU, a negative version; every other [`Error`](crate::Error) that a function of yours returns by `?` |
 //! | `IndexError` | Rust code requested an element that the tensor does not have |
 //! | `MemoryError` | an allocation for the export failed |
 //! | `AttributeError` | the object to import has no `__dlpack__`; the message suggests what to pass |

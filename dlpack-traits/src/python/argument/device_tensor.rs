@@ -13,6 +13,7 @@ use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
 use super::tensor::dims_of;
 use crate::backend::{Backend, DeviceTensor, WorkStream};
 use crate::import::{AnyElement, ImportedElement};
+use crate::python::convert::exchange_error;
 use crate::python::import::device_tensor::import_on;
 
 /// An array argument in memory of a device, for a kernel on the caller's stream: as
@@ -106,7 +107,7 @@ impl<B: Backend, T, const N: usize> PyDeviceTensor<'_, B, T, N> {
             checks::check_writable(object, tensor)?;
             checks::check_no_grad(object, tensor)
         })?;
-        Ok(self.tensor.as_mut_ptr_on(stream)?)
+        self.tensor.as_mut_ptr_on(stream).map_err(exchange_error)
     }
 
     /// The Python object that was passed.

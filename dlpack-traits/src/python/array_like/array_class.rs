@@ -10,6 +10,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::export::{DLPackExport, export_owned};
 use crate::managed::ManagedTensor;
+use crate::python::convert::exchange_error;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow};
 use crate::python::export::export_class::ExportClass;
@@ -45,14 +46,15 @@ fn export<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Mana
     let object = borrow::<T>(object)?;
     let value: &T = &object;
     // Only pinned memory has pending work.
-    let waits = <dyn DynExport>::device(value)? != Device::CPU;
-    match waiting(py, waits, || value.to_dlpack()) {
+    let waits = <dyn DynExport>::device(value).map_err(exchange_error)? != Device::CPU;
+    let tensor = match waiting(py, waits, || value.to_dlpack()) {
         Err(Error::NotShareable) => {
             // The storage cannot be shared, so the Python object becomes the owner.
-            Ok(export_owned(PyOwner::new(ErasedRef::new(object)), StreamArg::unspecified())?)
+            export_owned(PyOwner::new(ErasedRef::new(object)), StreamArg::unspecified())
         }
-        shared => Ok(shared?),
-    }
+        shared => shared,
+    };
+    tensor.map_err(exchange_error)
 }
 
 /// Calls a function with the tensor that an object describes, without synchronizing it.
@@ -62,7 +64,7 @@ pub(super) fn with_tensor<R>(
     read: impl FnOnce(TensorView<'_>) -> PyResult<R>,
 ) -> PyResult<R> {
     let object = (class.class.borrow)(object)?;
-    let view = object.value().tensor()?;
+    let view = object.value().tensor().map_err(exchange_error)?;
     read(view)
 }
 

@@ -13,7 +13,7 @@ use crate::backend::Backends;
 use crate::error::Error;
 use crate::exchange::TableError;
 use crate::panic::catch_panic;
-use crate::python::convert::{self, attached_object};
+use crate::python::convert::{self, attached_object, exchange_error};
 use crate::python::export::arguments::Arguments;
 use crate::python::export::common_calls;
 use crate::python::export::erased_ref::ClassVTable;
@@ -103,7 +103,7 @@ fn dlpack_slow<B: Backends>(
     } else {
         let keywords = keywords(py, call.arguments)?;
         let (request, stream) = request(&keywords)?;
-        let own = || Ok::<_, PyErr>(object.value().device()?);
+        let own = || object.value().device().map_err(exchange_error);
         (request.decide(own, B::serves)?, stream)
     };
     match slow_path {
@@ -124,7 +124,7 @@ pub(in crate::python) fn dlpack_device(
     object: Borrowed<'_, 'static, PyAny>,
     class: &'static ClassVTable,
 ) -> PyResult<Bound<'static, PyAny>> {
-    let device = (class.borrow)(object)?.value().device()?;
+    let device = (class.borrow)(object)?.value().device().map_err(exchange_error)?;
     let pair = (device.device_type().0, device.device_id()).into_pyobject(object.py())?;
     Ok(pair.into_any())
 }

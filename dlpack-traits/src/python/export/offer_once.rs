@@ -15,6 +15,7 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use crate::backend::{Backends, Cpu};
 use crate::device::Device;
 use crate::export::{DLPackExport, export_owned};
+use crate::python::convert::exchange_error;
 use crate::python::export::export_plan::CopyMode;
 use crate::python::export::request::{Keywords, request};
 use crate::python::export::to_capsule::{encapsulate, waiting};
@@ -26,7 +27,7 @@ pub(in crate::python) fn offer_once<E: DLPackExport + Send + 'static>(
     py: Python<'_>,
     tensor: E,
 ) -> PyResult<Bound<'_, PyAny>> {
-    let device = tensor.tensor()?.device();
+    let device = tensor.tensor().map_err(exchange_error)?.device();
     let tensor = Mutex::new(Some(tensor));
     let dlpack = move |positional: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>| {
         if !positional.is_empty() {
@@ -69,8 +70,9 @@ fn export<E: DLPackExport + Send + 'static>(
     let taken = tensor.lock().unwrap_or_else(PoisonError::into_inner).take();
     let tensor = taken.ok_or_else(|| PyBufferError::new_err("the tensor was exported already"))?;
     // The host waits if the consumer passes no stream.
-    let managed = waiting(py, !device.is_host(), || export_owned(tensor, stream))?;
-    let capsule = encapsulate(py, managed, plan.capsule)?;
+    let managed =
+        waiting(py, !device.is_host(), || export_owned(tensor, stream)).map_err(exchange_error)?;
+    let capsule = encapsulate(py, managed, plan.capsule).map_err(exchange_error)?;
     // SAFETY: `capsule` is a new reference, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, capsule) }.map(Bound::unbind)
 }

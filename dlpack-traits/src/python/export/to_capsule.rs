@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::export::{DLPackExport, export_copy, export_owned};
 use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::capsule;
+use crate::python::convert::exchange_error;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::erased_ref::{ErasedRef, share};
 use crate::python::export::export_plan::{Capsule, CopyMode, Plan};
@@ -45,7 +46,9 @@ pub(in crate::python) fn export<B: Backends>(
         Err(Error::ReadOnlyLegacy)
     } else if alone {
         // The storage cannot be shared, so the Python object becomes the owner.
-        return Ok(encapsulate(py, export_owned(PyOwner::new(object), stream)?, plan.capsule)?);
+        let owned = export_owned(PyOwner::new(object), stream);
+        let capsule = owned.and_then(|tensor| encapsulate(py, tensor, plan.capsule));
+        return capsule.map_err(exchange_error);
     } else {
         shared.and_then(|tensor| encapsulate(py, tensor, plan.capsule))
     };
@@ -68,7 +71,7 @@ pub(in crate::python) fn copy_instead<B: Backends>(
     stream: StreamArg<'_>,
     error: Error,
 ) -> PyResult<*mut PyObject> {
-    plan.may_copy_instead(value, error)?;
+    plan.may_copy_instead(value, error).map_err(exchange_error)?;
     copied::<B>(py, value, plan, stream)
 }
 
@@ -81,7 +84,7 @@ fn copied<B: Backends>(
 ) -> PyResult<*mut PyObject> {
     let long = B::HAS_STREAMS || is_large(value);
     let tensor = waiting(py, long, || plan.copied::<B>(value, stream))?;
-    Ok(encapsulate(py, tensor, plan.capsule)?)
+    encapsulate(py, tensor, plan.capsule).map_err(exchange_error)
 }
 
 /// Puts a tensor into a capsule of the given kind. Returns NULL with an exception set if
@@ -139,18 +142,18 @@ impl Plan {
         tensor: &(impl DLPackExport + ?Sized),
         stream: StreamArg<'_>,
     ) -> PyResult<ManagedTensor> {
-        let device = tensor.tensor()?.device();
+        let device = tensor.tensor().map_err(exchange_error)?.device();
         let served = B::serves(device);
         if served && device != Device::CPU && !self.onto_cpu {
-            return Ok(copy_on_device_managed::<B, _>(tensor, stream)?);
+            return copy_on_device_managed::<B, _>(tensor, stream).map_err(exchange_error);
         }
         self.may_copy(device)?;
         if device.is_host() || !served {
-            return Ok(export_copy(tensor, stream)?);
+            return export_copy(tensor, stream).map_err(exchange_error);
         }
         // The consumer is on the host, so its stream must be one of the host.
-        stream.host()?;
-        Ok(copy_to_host_managed::<B, _>(tensor)?)
+        stream.host().map_err(exchange_error)?;
+        copy_to_host_managed::<B, _>(tensor).map_err(exchange_error)
     }
 }
 

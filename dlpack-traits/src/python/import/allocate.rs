@@ -28,7 +28,7 @@ use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{Exclusive, ImportPolicy, ImportedTensor};
 use crate::panic::catch_panic;
 use crate::python::adopt::adopt;
-use crate::python::convert::ok_or_discard;
+use crate::python::convert::{exchange_error, ok_or_discard};
 use crate::python::table::calls::{self, OwnedTensor};
 use crate::python::table::lookup::foreign_table_of;
 
@@ -120,7 +120,7 @@ pub fn allocate_like<'py>(
     like: &ImportedTensor,
 ) -> PyResult<Allocated<'py>> {
     let shape = Dims::borrowed(like.shape());
-    allocate(class, &Prototype::new(like.dtype(), shape, like.device())?)
+    allocate(class, &Prototype::new(like.dtype(), shape, like.device()).map_err(exchange_error)?)
 }
 
 /// A tensor in memory of a library's allocator, made by [`allocate`]. It has no other owner.
@@ -227,7 +227,9 @@ fn call(
     let mut prototype = DLTensor {
         data: ptr::null_mut(),
         device: prototype.device().to_ffi(),
-        ndim: i32::try_from(shape.len()).map_err(|_| Error::SizeOverflow)?,
+        ndim: i32::try_from(shape.len())
+            .map_err(|_| Error::SizeOverflow)
+            .map_err(exchange_error)?,
         dtype: prototype.dtype().to_ffi(),
         shape: shape.as_mut_ptr(),
         strides: strides.as_mut_ptr(),

@@ -11,7 +11,7 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use crate::device::Device;
 use crate::import::ImportedTensor;
-use crate::python::convert::{self, discard, expected};
+use crate::python::convert::{self, discard, exchange_error, expected};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::retry::{RaisedError, Requested, is_mismatch, should_retry};
 use crate::python::import::take_capsule::take;
@@ -136,7 +136,7 @@ fn stream_of<'py>(
     if device == Device::CPU {
         return Ok(None);
     }
-    options.stream.check_device(device)?;
+    options.stream.check_device(device).map_err(exchange_error)?;
     Ok(Some(stream))
 }
 

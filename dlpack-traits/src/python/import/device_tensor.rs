@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::exchange::foreign_table::StreamFunction;
 use crate::ffi;
 use crate::python::capsule::pointer_named;
-use crate::python::convert::{discard, ok_or_discard};
+use crate::python::convert::{discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::device_of;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
@@ -52,7 +52,8 @@ pub(in crate::python) fn import_on<B: Backend>(
                     // SAFETY: 1. The standard: such a tensor is ready on that stream. 2. The
                     // library frees in the order of its current stream, except for memory
                     // that the processor reads.
-                    return Ok(unsafe { DeviceTensor::new(tensor, stream, freed(device, true)) }?);
+                    return unsafe { DeviceTensor::new(tensor, stream, freed(device, true)) }
+                        .map_err(exchange_error);
                 }
             }
             Ok(_) => {}
@@ -81,7 +82,8 @@ fn by_methods<B: Backend>(
     if let Some(stream) = queue_of::<B>(object, device)? {
         let tensor = from_dlpack(object)?;
         // SAFETY: 1. The memory is ready for work on the queue of the object.
-        return Ok(unsafe { DeviceTensor::new(tensor, stream, FreeOrder::Immediate) }?);
+        return unsafe { DeviceTensor::new(tensor, stream, FreeOrder::Immediate) }
+            .map_err(exchange_error);
     }
     let named = match table {
         Some(table) => current_of::<B>(object.py(), table, device)?,
@@ -89,14 +91,14 @@ fn by_methods<B: Backend>(
     };
     let stream = match named {
         Some(stream) => stream,
-        None => B::current_stream(device)?,
+        None => B::current_stream(device).map_err(exchange_error)?,
     };
     let tensor = from_dlpack_with(object, &ImportOptions::new().stream(stream.as_arg()))?;
     let nameless = B::RULES.decide(device, stream.handle(), StreamKind::Unspecified);
     let freed = freed(device, !matches!(nameless, Ok(SyncAction::Wait)));
     // SAFETY: 1. The producer has ordered its work before the stream. 2. On a device with a
     // default stream, the standard lets a consumer release a tensor before its work is done.
-    Ok(unsafe { DeviceTensor::new(tensor, stream, freed) }?)
+    unsafe { DeviceTensor::new(tensor, stream, freed) }.map_err(exchange_error)
 }
 
 /// When a producer may reuse released memory. A host allocator takes no part in the order of
@@ -128,14 +130,17 @@ fn current_of<B: Backend>(
 ) -> PyResult<Option<WorkStream<B>>> {
     let handle = StreamHandle::from_ptr(calls::stream(py, function, device)?);
     let Some(number) = B::RULES.number_of(handle) else {
-        return Ok(Some(B::current_stream(device)?));
+        return Ok(Some(B::current_stream(device).map_err(exchange_error)?));
     };
     match B::RULES.decide(device, handle, StreamKind::Handle(number)) {
-        // SAFETY: 1. The library is trusted that it names a stream of the device, which
-        // exists as long as the memory of tensors that are exchanged for it.
-        Ok(SyncAction::Same) => Ok(Some(unsafe { B::keep_stream(device, handle) }?)),
+        Ok(SyncAction::Same) => {
+            // SAFETY: 1. The library is trusted that it names a stream of the device, which
+            // exists as long as the memory of tensors that are exchanged for it.
+            let stream = unsafe { B::keep_stream(device, handle) };
+            stream.map(Some).map_err(exchange_error)
+        }
         Ok(_) | Err(Error::StreamRefused { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(exchange_error(error)),
     }
 }
 
@@ -167,5 +172,6 @@ fn queue_of<B: Backend>(
     let Some(handle) = pointer_named(&capsule, c"SyclQueueRef") else { return Ok(None) };
     // SAFETY: 1. By the convention of dpctl, the pointer in a capsule of this name is a
     // `sycl::queue`, which the capsule keeps alive.
-    Ok(Some(unsafe { B::keep_stream(device, StreamHandle::from_ptr(handle.as_ptr())) }?))
+    let stream = unsafe { B::keep_stream(device, StreamHandle::from_ptr(handle.as_ptr())) };
+    stream.map(Some).map_err(exchange_error)
 }

@@ -8,7 +8,7 @@ use pyo3::types::PyCapsule;
 
 use crate::device::Device;
 use crate::import::ImportedTensor;
-use crate::python::convert::{discard, ok_or_discard};
+use crate::python::convert::{discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::explained;
@@ -112,7 +112,7 @@ fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<
     without_copy.copy = None;
     let tensor = import(object, &without_copy)?;
     if tensor.device() == Device::CPU {
-        return Ok(tensor.to_own_copy()?);
+        return tensor.to_own_copy().map_err(exchange_error);
     }
     drop(tensor);
     if object.is_exact_instance_of::<PyCapsule>() {

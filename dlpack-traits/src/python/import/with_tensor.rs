@@ -14,7 +14,7 @@ use crate::exchange::foreign_table::StreamFunction;
 use crate::flags::Flags;
 use crate::import::ImportedTensor;
 use crate::managed::{GuardedRelease, Release};
-use crate::python::convert::discard;
+use crate::python::convert::{discard, exchange_error};
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::table::calls;
@@ -118,7 +118,8 @@ pub unsafe fn with_view<R>(
                 // reads the stream, which runs no Python code, and by 1 nothing else
                 // does.
                 let tensor =
-                    unsafe { ImportedTensor::of_owner(&tensor, None, Flags::NONE, release) }?;
+                    unsafe { ImportedTensor::of_owner(&tensor, None, Flags::NONE, release) }
+                        .map_err(exchange_error)?;
                 let stream = current_stream(py, stream, tensor.device())?;
                 return run(BorrowedTensor::new(&tensor), stream);
             }

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use super::library::{LibraryOf, object_like, object_on_device};
 use crate::export::DLPackExport;
+use crate::python::convert::exchange_error;
 use crate::python::numpy::array_of;
 
 /// Converts Rust tensors to objects of Python libraries. This crate makes no copy; JAX and MLX
@@ -39,7 +40,7 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// that it does not have, `RuntimeError` for elements of several lanes. The tensor is then
     /// released.
     fn into_numpy(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        array_of(py, self.into_dlpack()?)
+        array_of(py, self.into_dlpack().map_err(exchange_error)?)
     }
 
     /// Converts to an object of the library of an argument: a NumPy array for a NumPy
@@ -87,11 +88,11 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
         like: &L,
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Some((device, stream)) = like.device_stream() {
-            if self.tensor()?.device() == device {
+            if self.tensor().map_err(exchange_error)?.device() == device {
                 return object_on_device(like.object(py), self, stream);
             }
         }
-        object_like(like.object(py), self.into_dlpack()?)
+        object_like(like.object(py), self.into_dlpack().map_err(exchange_error)?)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::export::DLPackExport;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::argument::{PyDeviceTensor, PyTensor, PyTensorMut};
-use crate::python::convert::discard;
+use crate::python::convert::{discard, exchange_error};
 use crate::python::export::offer_once::offer_once;
 use crate::python::export::reexport::offer;
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
@@ -90,7 +90,9 @@ pub(super) fn object_like<'py>(
     let from_dlpack = match foreign_table_of(&class)? {
         None if NumPy::is_array_class(&class)? => None,
         Some(ForeignTable { wrap: Some(wrap), .. }) => {
-            let tensor: ImportedStorage = ImportedStorage::new(tensor.import()?)?;
+            let tensor: ImportedStorage =
+                ImportedStorage::new(tensor.import().map_err(exchange_error)?)
+                    .map_err(exchange_error)?;
             return match wrapped(py, wrap, &tensor) {
                 Err(error) if is_refusal(py, &error) && !is_of_library(&class)? => {
                     by_numpy_after(py, error, tensor)
@@ -101,7 +103,11 @@ pub(super) fn object_like<'py>(
         _ => from_dlpack_like(like, &class)?.filter(|found| !NumPy::has_importer(found)),
     };
     match from_dlpack {
-        Some(from_dlpack) => offer_to(&from_dlpack, ImportedStorage::new(tensor.import()?)?),
+        Some(from_dlpack) => offer_to(
+            &from_dlpack,
+            ImportedStorage::new(tensor.import().map_err(exchange_error)?)
+                .map_err(exchange_error)?,
+        ),
         None => array_of(py, tensor),
     }
 }
@@ -116,7 +122,11 @@ pub(super) fn object_on_device<'py, E: DLPackExport + Send + 'static>(
     let py = like.py();
     let class = like.get_type();
     if let Some(ForeignTable { wrap: Some(wrap), .. }) = foreign_table_of(&class)? {
-        return calls::wrap(py, wrap, tensor.into_dlpack_on(consumer)?.into());
+        return calls::wrap(
+            py,
+            wrap,
+            tensor.into_dlpack_on(consumer).map_err(exchange_error)?.into(),
+        );
     }
     let Some(from_dlpack) = from_dlpack_like(like, &class)? else {
         return Err(PyTypeError::new_err(format!(
@@ -172,7 +182,7 @@ fn wrapped<'py>(
     wrap: WrapFunction,
     tensor: &ImportedStorage,
 ) -> PyResult<Bound<'py, PyAny>> {
-    calls::wrap(py, wrap, tensor.to_dlpack()?.into())
+    calls::wrap(py, wrap, tensor.to_dlpack().map_err(exchange_error)?.into())
 }
 
 /// Finds the `from_dlpack` of a library.

@@ -13,6 +13,7 @@ use crate::element::AnyBits;
 use crate::error::Error;
 use crate::export::copied_managed;
 use crate::import::ImportError;
+use crate::python::convert::exchange_error;
 
 /// Allocates the result of a function, to be returned as an object of the library of an
 /// argument. The elements are zero.
@@ -89,7 +90,7 @@ impl<'py, T> IntoPyObject<'py> for PyOutput<'py, T> {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        object_like(self.like.bind(py), copied_managed(self.result)?)
+        object_like(self.like.bind(py), copied_managed(self.result).map_err(exchange_error)?)
     }
 }
 

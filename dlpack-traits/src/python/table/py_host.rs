@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::exchange::{ObjectHost, TableError, Wrap};
 use crate::export::{export_owned, export_shared};
 use crate::managed::{ManagedTensor, RawManaged};
-use crate::python::convert::{self, attached, attached_object, panicked};
+use crate::python::convert::{self, attached, attached_object, exchange_error, panicked};
 use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow, export_shared_object};
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::py_owner::{PyOwner, export_owned_object};
@@ -126,7 +126,7 @@ impl From<TableError<PyErr>> for PyErr {
     /// raised is kept.
     fn from(fault: TableError<PyErr>) -> Self {
         match fault {
-            TableError::Tensor(error) => error.into(),
+            TableError::Tensor(error) => exchange_error(error),
             TableError::Import(error) => error.into(),
             TableError::Host(error) => error,
             TableError::Panicked => panicked(),

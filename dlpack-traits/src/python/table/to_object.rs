@@ -10,7 +10,7 @@ use pyo3::types::PyType;
 use crate::exchange::foreign_table::ForeignTable;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
-use crate::python::convert::ok_or_discard;
+use crate::python::convert::{exchange_error, ok_or_discard};
 use crate::python::export::reexport::offer;
 use crate::python::numpy::{NumPy, array_of};
 use crate::python::table::calls;
@@ -61,7 +61,8 @@ pub fn to_object<'py>(
             class.name()?
         )));
     };
-    let foreign: ImportedStorage = ImportedStorage::new(tensor.import()?)?;
+    let foreign: ImportedStorage =
+        ImportedStorage::new(tensor.import().map_err(exchange_error)?).map_err(exchange_error)?;
     let object = from_dlpack.call1((offer(py, foreign)?,))?;
     if object.is_instance(class)? {
         return Ok(object);
