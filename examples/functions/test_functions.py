@@ -72,8 +72,8 @@ def test_read_only_arrays_are_not_changed():
     with pytest.raises(TypeError) as raised:
         array_functions.clamp(np.zeros(2, np.int64), 1, 2)
     assert str(raised.value).startswith(
-        "expected float32 or float64, got int64; the function changes the tensor in place, so "
-        "keep the converted copy; convert with `.astype('float32')`"
+        "argument 'array': expected float32 or float64, got int64; the function changes the "
+        "tensor in place, so keep the converted copy; convert with `.astype('float32')`"
     )
 
 
