@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::contribute::mutants::Choice;
-use crate::contribute::mutants::kept::Runner;
+use crate::contribute::mutants::edits::Runner;
 use crate::quality::fuzz;
 use crate::venv::Packages;
 

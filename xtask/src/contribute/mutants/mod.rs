@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: each mechanism is taken out in turn, and the test of
 //! its rule has to notice.
 
-pub(crate) mod kept;
+pub(crate) mod edits;
 pub(crate) mod score;
 mod scratch;
 
@@ -16,7 +16,7 @@ use crate::quality::{miri, passed_before};
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
-use kept::{Mutant, Runner};
+use edits::{Mutant, Runner};
 use scratch::{Interpreted, Python, Rust, SIMULATED, Scratch, Tests};
 
 /// `cargo xtask test --full` runs one of so many parts of the mutants. The hash of the sources
@@ -76,7 +76,7 @@ fn all(context: &Context, stage: &mut Stage) -> Ending {
 
 fn chosen(checkout: &Checkout, choice: &Choice) -> Outcome<Vec<Mutant>> {
     let mut chosen = Vec::new();
-    for mutant in kept::all(checkout.root())? {
+    for mutant in edits::all(checkout.root())? {
         let ours = choice.rule.as_ref().is_none_or(|rule| mutant.rules.contains(rule));
         let asked = choice.with.is_none_or(|asked| mutant.with == asked);
         if ours && asked {

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::contribute::mutants::kept::{self, Mutant};
+use crate::contribute::mutants::edits::{self, Mutant};
 use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
@@ -74,14 +74,14 @@ fn summary(root: &Path) -> Outcome<String> {
     let rows = table::rows(&read(&root.join("docs/SAFETY.md"))?)?;
     let tests: usize = rows.iter().map(|row| row.tests.len()).sum();
     let rules: usize = rows.iter().map(|row| row.ids.len()).sum();
-    let mutants = kept::all(root)?.len();
+    let mutants = edits::all(root)?.len();
     Ok(format!("{rules} rules name {tests} tests; {mutants} mutants are kept"))
 }
 
 /// The problems, one sentence for each rule or mutant.
 fn problems(root: &Path) -> Outcome<Vec<String>> {
     let rows = table::rows(&read(&root.join("docs/SAFETY.md"))?)?;
-    let mutants = kept::all(root)?;
+    let mutants = edits::all(root)?;
     let index = Index::read(root)?;
     let mut problems = missing(&rows);
     for row in &rows {
