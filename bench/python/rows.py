@@ -110,8 +110,8 @@ def with_ours(objects, frozen, shared, reference="NumPy"):
 
 def general(report, objects, tensor, module):
     """The class of `examples/python` for any dtype, rank and layout, in both directions,
-    beside such a class without an `ExportArc`; and the import of a class whose dtype and rank
-    the compiler knows."""
+    beside such a class without an `ExportArc`; and the import of a class with a fixed dtype and
+    rank."""
     array, ours = objects["NumPy"], f"{OURS}, general Tensor"
     own, plain = tensor.zeros(list(SHAPE), "float32"), module.General(list(SHAPE))
     version = {"version": VERSION}
