@@ -79,7 +79,7 @@ Other results in the tables, with the reasons:
   create an owner in each iteration, also for the floor; other rows do not.
 - **The floor allocates**, also in the rows whose subject does not allocate: the borrowed view
   and an `ExportArc`.
-- **Copies of 64 MiB** are made by two threads if there is a second core; NumPy's by one.
+- **Copies of 64 MiB** are made by the calling thread, as NumPy's are.
 {first_writes}
 - **`__dlpack__()` without a version** requests a struct without a READ_ONLY flag. Read-only
   memory, such as an `Arc<[f32]>`, is copied: the second line of its table."""
@@ -372,9 +372,8 @@ def first_writes(about):
     return (
         f"  Before them {memory['GiB']} GiB of free memory were written, a word in each huge page:"
         f" {first} s the first time, {second} s the second.\n"
-        "  A virtual machine gets its memory from the host at the first write to a page. Without"
-        " these writes, two threads,\n"
-        "  which use other pages than one thread does, took up to 1.8 times NumPy's time on a new machine.\n"
+        "  A virtual machine gets its memory from the host at the first write to a page, and a copy"
+        " that gets such pages took up to 1.8 times as long.\n"
     )
 
 

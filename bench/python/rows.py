@@ -217,8 +217,8 @@ def write_to_free_memory(report):
     """Writes to each page of the free memory, in huge pages, twice; seconds of each time.
 
     The host of a virtual machine finds memory for it at the first write to a page, which
-    may take fifty times as long as the second. Pages that the system hands to a copy are
-    then new or not, as it happens, and differently for one thread and for two.
+    may take fifty times as long as the second. Whether the pages that the system hands to a
+    copy are new is then not left to chance.
     """
     # Part of it is left for other processes.
     length = min(free_memory() // 4 * 3, 32 << 30) & ~(HUGE_PAGE - 1)

@@ -74,7 +74,7 @@ const WRITTEN_ONCE: [&str; 26] = [
 
 /// Locks under which no code is called that could block or run user code, and
 /// thread-local values.
-const WAITS_FOR_NOTHING: [&str; 22] = [
+const WAITS_FOR_NOTHING: [&str; 21] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
@@ -94,9 +94,6 @@ const WAITS_FOR_NOTHING: [&str; 22] = [
     "backend::vulkan::deferred_destroy names Mutex",
     // A device is adopted once.
     "backend::webgpu names Mutex",
-    // The lock of one copy that two threads make: held while a thread takes the next
-    // piece.
-    "copy::parallel names Mutex",
     // The work stream that a thread has entered.
     "backend::stream_guard names thread_local",
     // Taken to move a tensor out of an option.

@@ -2,7 +2,6 @@
 
 mod axes;
 mod map;
-mod parallel;
 mod pieces;
 mod row;
 mod source;
@@ -133,19 +132,36 @@ impl Copied {
 ///
 /// `to` has exactly the bytes that they take.
 fn copy_elements(from: &TensorView<'_>, source: &Source<'_>, to: &mut [u8]) -> Result<(), Error> {
-    if to.is_empty() {
-        return Ok(());
-    }
     let (shape, strides) = (from.shape(), from.strides());
     if strides::is_row_major(shape, strides) {
         // They are contiguous from the first one on, and `to` has the bytes that hold them,
         // the last of which may be partly theirs.
-        parallel::copy(source, &[], to.len(), to);
+        Part::of_run(0, to.len()).read(source, to);
         return Ok(());
     }
     let dtype = from.dtype();
     let size = from.element_bytes().ok_or(Error::PackedStrides { dtype })?;
-    let axes = Axes::new(shape, strides, size, size);
-    parallel::copy(source, axes.as_slice(), axes.run, to);
+    source.copy((shape, strides), size, size, to);
     Ok(())
+}
+
+impl Source<'_> {
+    /// Reads elements of `size` bytes, one after the other, in row-major order. Strides count
+    /// steps of `step` bytes. `to` has exactly the bytes that the elements take.
+    pub(crate) fn copy(
+        &self,
+        (shape, strides): (&[i64], &[i64]),
+        step: usize,
+        size: usize,
+        to: &mut [u8],
+    ) {
+        if to.is_empty() {
+            return;
+        }
+        if step == size && strides::is_row_major(shape, strides) {
+            return Part::of_run(0, to.len()).read(self, to);
+        }
+        let axes = Axes::new(shape, strides, step, size);
+        Part::along(axes.as_slice(), axes.run).read(self, to);
+    }
 }

@@ -20,6 +20,16 @@ pub(crate) struct Part<'a> {
     pub(super) run: usize,
 }
 
+impl<'a> Part<'a> {
+    /// All runs of `run` bytes along `axes`, from the first element of the tensor.
+    pub(super) fn along(axes: &'a [Axis], run: usize) -> Self {
+        let single = Axis { dim: 1, from: 0, to: run };
+        let (outer, inner) =
+            axes.split_first().map_or((single, axes), |(first, rest)| (*first, rest));
+        Self { position: 0, outer, inner, run }
+    }
+}
+
 impl Part<'_> {
     /// Number of bytes of all runs.
     #[inline]
