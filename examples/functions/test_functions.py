@@ -39,12 +39,23 @@ def test_normalized_returns_a_new_matrix():
     assert matrix.tolist() == [[3, 4], [0, 0]]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 0, 4), (2, 3, 4)])
+def test_transposed_is_a_view_of_a_copy(dtype, shape):
+    array = np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape)
+    result = array_functions.transposed(array)
+    np.testing.assert_array_equal(result, array.T, strict=True)
+    assert result.flags.writeable and not np.shares_memory(result, array)
+    assert result.flags.f_contiguous
+
+
 def test_pytorch_gets_tensors():
     torch = pytest.importorskip("torch")
     matrix = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
     norms = array_functions.row_norms(matrix.T.contiguous().T)
     assert torch.equal(norms, torch.tensor([5.0, 10.0]))
     assert type(array_functions.normalized(matrix)) is torch.Tensor
+    assert torch.equal(array_functions.transposed(matrix), matrix.T)
     array_functions.clamp(matrix, 4, 6)
     assert matrix.tolist() == [[4, 4], [6, 6]]
 

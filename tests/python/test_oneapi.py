@@ -5,6 +5,7 @@ that has USM at different numbers.
 """
 
 import ctypes
+import functools
 import os
 import sys
 
@@ -277,19 +278,14 @@ __kernel void axpy(float a, __global const float* x, __global const float* y,
 
 @pytest.fixture(scope="module")
 def axpy():
-    """A kernel on the queue of the arrays of dpnp, which has no order."""
-    from dlpack_testing import sycl_axpy
+    """The function of examples/functions, with a kernel on the queue of the arrays of dpnp, which
+    has no order."""
+    from array_functions import axpy
     from dpctl import program
 
-    library = os.path.join(os.path.dirname(dpctl.__file__), "libDPCTLSyclInterface.so")
     queue = dpt.zeros(1, dtype="float32").sycl_queue
-    built = program.create_program_from_source(queue, AXPY)
-    kernel = built.get_sycl_kernel("axpy")
-
-    def call(a, x, y, keep=built):
-        return sycl_axpy(library, kernel.addressof_ref(), a, x, y)
-
-    return call
+    kernel = program.create_program_from_source(queue, AXPY).get_sycl_kernel("axpy")
+    return functools.partial(axpy, kernel)
 
 
 @pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
@@ -319,7 +315,9 @@ def test_a_kernel_waits_for_their_pending_work(axpy):
 
 @pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
 def test_arguments_of_a_kernel(axpy):
-    """Another dtype, another rank, and host memory."""
+    """Another dtype, another rank, host memory, and what the function itself rejects."""
+    import array_functions
+
     x = dpt.ones(4, dtype="float32")
     for wrong, error, words in [
         (dpt.ones(4, dtype="int32"), TypeError, "expected float32, got int32"),
@@ -328,6 +326,10 @@ def test_arguments_of_a_kernel(axpy):
     ]:
         with pytest.raises(error, match=words):
             axpy(1.0, x, wrong)
+    with pytest.raises(TypeError, match="kernel of dpctl"):
+        array_functions.axpy(1, 1.0, x, x)
+    with pytest.raises(ValueError, match="of one length"):
+        axpy(1.0, x, dpt.ones(5, dtype="float32"))
     check_leaks(lambda: axpy(1.0, x, x))
 
 

@@ -2,7 +2,10 @@
 //! of NumPy, PyTorch and every other library that exports DLPack.
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+
+mod generic;
+mod on_device;
 
 use dlpack_traits::python::{self, IntoPython, PyOutput, PyTensor, PyTensorMut};
 use dlpack_traits::{DataType, OwnedTensor};
@@ -74,5 +77,7 @@ fn normalized<'py>(py: Python<'py>, matrix: PyTensor<'py, f32, 2>) -> PyResult<P
 fn array_functions(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(row_norms, m)?)?;
     m.add_function(wrap_pyfunction!(clamp, m)?)?;
-    m.add_function(wrap_pyfunction!(normalized, m)?)
+    m.add_function(wrap_pyfunction!(normalized, m)?)?;
+    m.add_function(wrap_pyfunction!(generic::transposed, m)?)?;
+    m.add_function(wrap_pyfunction!(on_device::axpy, m)?)
 }

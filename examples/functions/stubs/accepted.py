@@ -29,11 +29,14 @@ def arrays(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     array_functions.clamp(matrix, 0, 0.5)
     array_functions.clamp(array=matrix[:, ::2], low=0, high=1)
     norms: NDArray[np.float32] = array_functions.row_norms(matrix.T)
-    print(norms.sum())
+    indexes: NDArray[np.int64] = array_functions.transposed(np.zeros((2, 3), np.int64))
+    print(norms.sum(), indexes.shape)
     return array_functions.normalized(matrix=matrix)
 
 
 def tensors(tensor: Tensor) -> Tensor:
     array_functions.clamp(tensor, 0, 1)
-    norms: Tensor = array_functions.row_norms(tensor)
+    norms: Tensor = array_functions.row_norms(array_functions.transposed(tensor))
+    sums: Tensor = array_functions.axpy(object(), 2, norms, norms)
+    print(sums)
     return array_functions.normalized(norms)

@@ -26,6 +26,9 @@ pub(crate) const EXAMPLE: Module =
 /// The module that only the Python tests use.
 pub(crate) const TESTING: Module =
     Module { package: "dlpack-testing", name: "dlpack_testing", sources: None };
+/// Functions over arrays, with their own tests.
+pub(crate) const FUNCTIONS: Module =
+    Module { package: "dlpack-functions", name: "array_functions", sources: None };
 /// The tool that other people point at their importers.
 pub(crate) const CONFORMANCE: Module = Module {
     package: "dlpack-conformance",

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Outcome;
-use crate::contribute::develop::{Build, EXAMPLE, TESTING};
+use crate::contribute::develop::{Build, EXAMPLE, FUNCTIONS, TESTING};
 use crate::contribute::python_tests;
 use crate::contribute::rust_tests::run_tests;
 use crate::contribute::test::Context;
@@ -77,7 +77,12 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
 /// The modules for the environment's Python; they are built for its interpreter.
 fn modules(context: &Context, environment: &Environment, stage: &mut Stage) -> Outcome<PathBuf> {
     let build = Build::of(&context.checkout);
-    build.run(&context.checkout, &environment.interpreter, &[EXAMPLE, TESTING], stage)?;
+    build.run(
+        &context.checkout,
+        &environment.interpreter,
+        &[EXAMPLE, FUNCTIONS, TESTING],
+        stage,
+    )?;
     Ok(build.modules)
 }
 

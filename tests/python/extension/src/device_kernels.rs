@@ -5,7 +5,7 @@
 use core::ffi::c_void;
 use core::ptr;
 
-use dlpack_traits::backend::{Backend, Cuda, DeviceBuffer, OneApi, OpenCl, Rocm, WorkStream};
+use dlpack_traits::backend::{Backend, Cuda, DeviceBuffer, OpenCl, Rocm, WorkStream};
 use dlpack_traits::python::{IntoPython, PyDeviceTensor};
 use dlpack_traits::{AnyElement, DLPackExport, DataType, Error};
 use libloading::Library;
@@ -171,57 +171,6 @@ fn cl_axpy<'py>(
     Made { data, shape }.into_object_like(py, &x)
 }
 
-type SubmitRange = unsafe extern "C" fn(
-    *const c_void,
-    *mut c_void,
-    *const *const c_void,
-    *const i32,
-    usize,
-    *const usize,
-    usize,
-    *const c_void,
-    usize,
-) -> *mut c_void;
-type DeleteEvent = unsafe extern "C" fn(*mut c_void);
-
-/// `a * x + y`, by a kernel of SYCL: `axpy(float a, x, y, out)`. `library` is DPCTL's file, and
-/// `kernel` the address of a `sycl::kernel`.
-#[pyfunction]
-fn sycl_axpy<'py>(
-    py: Python<'py>,
-    library: &str,
-    kernel: usize,
-    a: f32,
-    x: PyDeviceTensor<'py, OneApi, f32, 1>,
-    y: PyDeviceTensor<'py, OneApi, f32, 1>,
-) -> PyResult<Bound<'py, PyAny>> {
-    /// `DPCTL_FLOAT32_T`, `DPCTL_VOID_PTR`.
-    const FLOAT: i32 = 8;
-    const POINTER: i32 = 10;
-    same(&x, &y)?;
-    let (shape, stream) = (x.dims(), x.stream());
-    let data = DeviceBuffer::<OneApi>::zeroed_on(stream.clone(), DataType::F32, shape[0])?;
-    let [from, with] = [x.as_ptr_on(stream)?, y.as_ptr_on(stream)?];
-    let arguments =
-        [(&raw const a).cast::<c_void>(), from.cast(), with.cast(), data.as_ptr().cast_const()];
-    let types = [FLOAT, POINTER, POINTER, POINTER];
-    let kernel = ptr::with_exposed_provenance::<c_void>(kernel);
-    let queue = stream.handle().as_ptr();
-    // SAFETY: 1. As DPCTL declares it.
-    let submit: SubmitRange = unsafe { function(library, "DPCTLQueue_SubmitRange") }?;
-    // SAFETY: 1. As DPCTL declares it.
-    let delete: DeleteEvent = unsafe { function(library, "DPCTLEvent_Delete") }?;
-    let (first, types, count) = (arguments.as_ptr(), types.as_ptr(), shape.as_ptr());
-    // SAFETY: the test passes a kernel with these arguments, each of as many elements.
-    let event = unsafe { submit(kernel, queue, first, types, 4, count, 1, ptr::null(), 0) };
-    if event.is_null() {
-        return Err(PyRuntimeError::new_err("the kernel was not submitted"));
-    }
-    // SAFETY: the event is this function's.
-    unsafe { delete(event) };
-    Made { data, shape }.into_object_like(py, &x)
-}
-
 /// The handle of the stream on which an array on the accelerator is ready.
 #[pyfunction]
 fn npu_stream_of(x: PyDeviceTensor<'_, Npu, AnyElement>) -> Result<usize, Error> {
@@ -238,6 +187,5 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(rocm_copied, m)?)?;
     m.add_function(wrap_pyfunction!(rocm_overwrite, m)?)?;
     m.add_function(wrap_pyfunction!(cl_axpy, m)?)?;
-    m.add_function(wrap_pyfunction!(sycl_axpy, m)?)?;
     m.add_function(wrap_pyfunction!(npu_stream_of, m)?)
 }

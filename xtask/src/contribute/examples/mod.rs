@@ -16,7 +16,7 @@ pub(crate) use template::{make as template_project, step as template};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::contribute::develop::{EXAMPLE, Module};
+use crate::contribute::develop::{self, EXAMPLE, Module};
 use crate::contribute::no_python;
 use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
@@ -35,7 +35,7 @@ const SAFETENSORS: PythonExample = PythonExample {
 
 const FUNCTIONS: PythonExample = PythonExample {
     name: "functions",
-    module: Module { package: "dlpack-functions", name: "array_functions", sources: None },
+    module: develop::FUNCTIONS,
     place: Place::Tests(Packages::Base),
     program: "functions/test_functions.py",
     workspace: None,

@@ -1,0 +1,103 @@
+//! A kernel on the caller's queue of SYCL.
+
+#![expect(unsafe_code, reason = "a launch passes addresses to a kernel")]
+
+use core::ffi::c_void;
+use core::ptr;
+
+use dlpack_traits::backend::{DeviceBuffer, OneApi};
+use dlpack_traits::python::{IntoPython, PyDeviceTensor};
+use dlpack_traits::{DLPackExport, DataType};
+use libloading::Library;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// Memory of a device that Rust has allocated.
+#[derive(DLPackExport)]
+struct OnDevice {
+    data: DeviceBuffer<OneApi>,
+    shape: [usize; 1],
+}
+
+/// `DPCTLQueue_SubmitRange`.
+type SubmitRange = unsafe extern "C" fn(
+    *const c_void,
+    *mut c_void,
+    *const *const c_void,
+    *const i32,
+    usize,
+    *const usize,
+    usize,
+    *const c_void,
+    usize,
+) -> *mut c_void;
+/// `DPCTLEvent_Delete`.
+type DeleteEvent = unsafe extern "C" fn(*mut c_void);
+
+/// Numbers of DPCTL's types of arguments: a `float`, and a pointer.
+const FLOAT32: i32 = 8;
+const VOID_PTR: i32 = 10;
+
+/// Returns `a * x + y`, computed by `kernel` on the queue of `x`, as an array of its library.
+///
+/// The kernel is a `dpctl.program.SyclKernel` with the arguments of
+/// `axpy(float a, const float *x, const float *y, float *out)`. That its arguments are these is
+/// not checked, as no launch of a kernel can check it.
+#[pyfunction]
+pub(crate) fn axpy<'py>(
+    py: Python<'py>,
+    kernel: &Bound<'py, PyAny>,
+    a: f32,
+    x: PyDeviceTensor<'py, OneApi, f32, 1>,
+    y: PyDeviceTensor<'py, OneApi, f32, 1>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if !kernel.is_instance(&py.import("dpctl.program")?.getattr("SyclKernel")?)? {
+        return Err(PyTypeError::new_err("expected a kernel of dpctl"));
+    }
+    if x.dims() != y.dims() || !x.is_row_major() || !y.is_row_major() {
+        return Err(PyValueError::new_err("expected two contiguous arrays of one length"));
+    }
+    let (shape, stream) = (x.dims(), x.stream());
+    let data = DeviceBuffer::zeroed_on(stream.clone(), DataType::F32, shape[0])?;
+    let out = OnDevice { data, shape };
+    if shape[0] > 0 {
+        // If `y` is on another queue, `stream` waits for it.
+        let [from, with] = [x.as_ptr_on(stream)?, y.as_ptr_on(stream)?];
+        let arguments =
+            [(&raw const a).cast(), from.cast(), with.cast(), out.data.as_ptr().cast_const()];
+        let kernel = kernel.call_method0("addressof_ref")?.extract()?;
+        submit(kernel, stream.handle().as_ptr(), &arguments, shape)?;
+    }
+    out.into_object_like(py, &x)
+}
+
+/// Enqueues `axpy` on a queue, for as many elements as `shape` has.
+fn submit(
+    kernel: usize,
+    queue: *mut c_void,
+    arguments: &[*const c_void; 4],
+    shape: [usize; 1],
+) -> PyResult<()> {
+    let failed = |error: libloading::Error| PyOSError::new_err(error.to_string());
+    // SAFETY: the package `dpctl` has loaded this library; it is only referenced once more.
+    let library = unsafe { Library::new("libDPCTLSyclInterface.so") }.map_err(failed)?;
+    // SAFETY: DPCTL declares the function with this type.
+    let submit =
+        unsafe { library.get::<SubmitRange>(b"DPCTLQueue_SubmitRange") }.map_err(failed)?;
+    // SAFETY: DPCTL declares the function with this type.
+    let delete = unsafe { library.get::<DeleteEvent>(b"DPCTLEvent_Delete") }.map_err(failed)?;
+    let kernel = ptr::with_exposed_provenance(kernel);
+    let (first, types, count) =
+        (arguments.as_ptr(), [FLOAT32, VOID_PTR, VOID_PTR, VOID_PTR], shape.as_ptr());
+    // SAFETY: the caller's kernel has these four arguments; each array has as many elements as
+    // `shape`, and is ready on the queue.
+    let event = unsafe {
+        submit(kernel, queue, first, types.as_ptr(), types.len(), count, 1, ptr::null(), 0)
+    };
+    if event.is_null() {
+        return Err(PyRuntimeError::new_err("the kernel was not submitted"));
+    }
+    // SAFETY: the event belongs to this function, and is not used afterwards.
+    unsafe { delete(event) };
+    Ok(())
+}
