@@ -4,7 +4,7 @@
 //! Depend on `dlpack-traits` with its feature `derive`, not on this crate.
 //!
 //! Stages: `attr` parses the attributes of a struct and `ast` its fields, `check` validates
-//! them and builds a `Model` or reports the errors, and `expand` generates code from the
+//! them and builds a `Model` or reports the errors of `message`, and `expand` generates code from the
 //! model. `expand` cannot fail. `derive` calls the stages, and `parts` contains the derives for
 //! parts of a tensor.
 
@@ -83,8 +83,10 @@ use proc_macro::TokenStream;
 ///
 /// Every field that holds integers or `bool`s, also in lists, arrays, tuples or options,
 /// must have a role or be skipped: a tensor whose layout misses one of its parts would have
-/// wrong values. The compiler rejects such a field without a role; it does not check an
-/// alias or an associated type that depends on a parameter of the struct.
+/// wrong values. The compiler rejects such a field without a role, and any field whose name
+/// denotes part of a layout, such as `row_stride`, whatever its type. It does not look into type
+/// parameters, into structs, enums and newtypes, or into aliases and associated types that depend
+/// on a parameter of the struct.
 ///
 /// | on the struct | meaning |
 /// |---|---|
@@ -276,7 +278,7 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 ///
 /// | promise | proof |
 /// |---|---|
-/// | each field that occupies memory has the type of an element, or of an array of elements, and all have the same type | a function destructures `&mut self` with a pattern without `..`, and returns raw pointers to the fields. Their types are inferred from the struct that is compiled; they are not compared as tokens, and the expansion names no type to which a reference could coerce. Unions, packed structs and fields that another macro added do not match |
+/// | each field that occupies memory has the type of an element, or of an array of elements, and all have the same type | a function destructures `&mut self` with a pattern without `..`, and returns raw pointers to the fields. The compiler infers their types, so nothing depends on how they are written. Unions, packed structs and fields that another macro added do not match |
 /// | any other field is a `PhantomData`, `()` or `[T; 0]` | the same pattern, and a trait that only `dlpack_traits` implements |
 /// | there is no padding | `dlpack_traits` compares the size of the struct with the sizes of the fields, in the constant `DTYPE` |
 /// | every bit pattern is a valid value | you promise it for the struct with `any_bits`; `dlpack_traits` requires it of the fields, in the constant `ANY_BITS`, which every use of the promise evaluates |

@@ -1,4 +1,5 @@
-//! The error type of this crate: [`Error`]. Its messages are in `error/text.rs`.
+//! The error type of this crate: [`Error`]. Its messages are in `error/text.rs`, those for an
+//! argument of a Python function in `python/argument/checks.rs`.
 
 mod text;
 
@@ -260,9 +261,9 @@ pub enum Error {
         /// Bytes requested.
         bytes: usize,
     },
-    /// The pointer to the struct is NULL.
+    /// The pointer to the imported C struct is NULL.
     NullTensor,
-    /// The struct has the layout of another major version, of which only the deleter can be
+    /// The imported C struct has the layout of another major version, of which only the deleter can be
     /// used.
     VersionUnsupported {
         /// The version of the struct.

@@ -69,8 +69,8 @@ use crate::view::TensorView;
 )]
 pub trait DLPackExport {
     /// Describes the tensor: writes its shape, strides and memory to `out`, and returns the
-    /// [`Description`] that `out` made. An export rejects one that another [`Describe`] made
-    /// ([`Error::Custom`]).
+    /// [`Description`] that `out` made. An export rejects a `Description` that was made from another
+    /// [`Describe`] ([`Error::Custom`]).
     ///
     /// With `#[inline(always)]` on this method, an implementation by hand is as fast as a derived
     /// one. Without it, the export of a struct with strides and an offset takes 22 ns instead of
@@ -105,10 +105,9 @@ pub trait DLPackExport {
     /// Synchronizes work that the storage does not track, such as another thread that fills
     /// the memory. The default does nothing.
     ///
-    /// Every export except the view of [`tensor`](Self::tensor) calls this before it describes
-    /// the tensor. Afterwards it synchronizes the memory of the tensor in any case: a
-    /// [`DeviceBuffer`] orders its own work. So an implementation can make consumers wait
-    /// longer, and need not forward the call to its storage.
+    /// Every export except [`tensor`](Self::tensor) calls this first, and then synchronizes the
+    /// storage itself: a [`DeviceBuffer`] orders its own work. Implement this method only for work
+    /// that the storage does not know; it need not call the storage.
     ///
     /// [`DeviceBuffer`]: crate::backend::DeviceBuffer
     ///
@@ -143,12 +142,9 @@ pub trait DLPackExport {
     /// Exports the tensor together with its owner, which the deleter drops, on any thread.
     /// It makes one allocation, and a second one for more than 8 dimensions.
     ///
-    /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`, `[T; N]`) and
-    /// its element type has no invalid bit patterns (`bool` has some; a struct that derives
-    /// `Element` without `any_bits` counts as having some), or if the storage shares write access.
-    /// Otherwise the tensor is READ_ONLY. For a storage with a single owner, an
-    /// implementation by hand must also override [`describe_mut`](Self::describe_mut); otherwise
-    /// the tensor is READ_ONLY. A layout whose elements may overlap is always READ_ONLY.
+    /// The table of the [trait](Self) says when consumers may write. For a storage with a single
+    /// owner, an implementation by hand must also override [`describe_mut`](Self::describe_mut);
+    /// otherwise the tensor is READ_ONLY. A layout whose elements may overlap is always READ_ONLY.
     ///
     /// # Errors
     ///

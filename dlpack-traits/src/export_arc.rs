@@ -64,8 +64,8 @@ impl<T> ExportArc<T> {
         Ok(Self { handle: ArcHandle::new(value)? })
     }
 
-    /// Borrows the value mutably, if there is no other owner: no clone, and no consumer
-    /// that has not called its deleter.
+    /// Borrows the value mutably, if it is the only owner: all clones are dropped, and every
+    /// consumer has called its deleter.
     ///
     /// ```
     /// # use dlpack_traits::{Error, ExportArc};

@@ -44,7 +44,8 @@ impl<'a> TensorView<'a> {
     /// [`Error::RankMismatch`], [`Error::NegativeDim`], [`Error::TooManyDims`],
     /// [`Error::SizeOverflow`], [`Error::UnsupportedDType`], [`Error::DTypeMismatch`],
     /// [`Error::DeviceMismatch`], those of pitches, strides and offsets, that of
-    /// [`DataRef::refused`], and [`Error::OutOfMemory`] beyond 8 dimensions.
+    /// [`DataRef::refused`], and [`Error::OutOfMemory`] if memory for more than 8 dimensions
+    /// cannot be allocated.
     #[inline]
     pub fn new(data: DataRef<'a>, layout: Layout<'a>) -> Result<Self, Error> {
         Self::of(|out| out.layout(layout).data(data))
@@ -121,7 +122,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// Address of the first element; NULL if the tensor is empty. On a device without
-    /// addresses, the handle.
+    /// addresses, the device's handle of the memory.
     pub fn data_ptr(&self) -> *const u8 {
         self.raw().data.cast_const().cast()
     }

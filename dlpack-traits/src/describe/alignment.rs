@@ -1,7 +1,8 @@
 //! The alignment of elements, and its checks: [`check_alignment`] in exports,
 //! [`check_imported`] where imported memory is used as elements of its own type. Imports as
 //! slices of a Rust type check the alignment of that type (`import::typed`,
-//! `import::imported_slice`). `describe::check` repeats the test of exports in its fast path.
+//! `import::imported_slice`, `backend::gpu::cudarc_borrowed`). Elements that are read or written by
+//! value may have any alignment. `describe::check` repeats the test of exports in its fast path.
 
 use crate::device::Device;
 use crate::dtype::DataType;

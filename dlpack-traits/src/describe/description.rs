@@ -125,8 +125,8 @@ impl<'a> Shaped<'a> {
     /// [`Error::OutsideWindow`], [`Error::Misaligned`], [`Error::RankMismatch`],
     /// [`Error::NegativeDim`], [`Error::TooManyDims`], [`Error::SizeOverflow`],
     /// [`Error::UnsupportedDType`], [`Error::DTypeMismatch`], [`Error::DeviceMismatch`], those of
-    /// pitches, strides and offsets, that of [`DataRef::refused`], and [`Error::OutOfMemory`] beyond
-    /// 8 dimensions. Also those of the calls before: [`Error::DimTooLarge`],
+    /// pitches, strides and offsets, that of [`DataRef::refused`], and [`Error::OutOfMemory`] if
+    /// memory for more than 8 dimensions cannot be allocated. Also those of the calls before: [`Error::DimTooLarge`],
     /// [`Error::StrideTooLarge`], [`Error::RankBeyondCapacity`].
     ///
     /// [`Error::StridesMissing`] if the description has no strides, and its shape or element type

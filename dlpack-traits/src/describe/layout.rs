@@ -1,4 +1,4 @@
-//! The layout of a tensor as a value: [`Layout`].
+//! The layout of a tensor as a value: [`Layout`]. `check.rs` validates it against memory.
 
 use super::amount::Amount;
 use super::order::Order;
@@ -52,7 +52,8 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`], and [`Error::OutOfMemory`] beyond 8 dimensions.
+    /// [`Error::DimTooLarge`]; [`Error::OutOfMemory`] if memory for more than 8 dimensions cannot be
+    /// allocated.
     #[inline]
     pub fn row_major<D: AsDims + ?Sized>(shape: &'a D) -> Result<Self, Error> {
         Self::ordered(shape, Order::RowMajor)
@@ -62,7 +63,8 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`], and [`Error::OutOfMemory`] beyond 8 dimensions.
+    /// [`Error::DimTooLarge`]; [`Error::OutOfMemory`] if memory for more than 8 dimensions cannot be
+    /// allocated.
     #[inline]
     pub fn column_major<D: AsDims + ?Sized>(shape: &'a D) -> Result<Self, Error> {
         Self::ordered(shape, Order::ColumnMajor)
@@ -72,7 +74,8 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`], and [`Error::OutOfMemory`] beyond 8 dimensions.
+    /// [`Error::DimTooLarge`]; [`Error::OutOfMemory`] if memory for more than 8 dimensions cannot be
+    /// allocated.
     #[inline(always)]
     pub fn ordered<D: AsDims + ?Sized>(
         shape: &'a D,
@@ -85,8 +88,9 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`], [`Error::StrideTooLarge`], and [`Error::OutOfMemory`] beyond 8
-    /// dimensions; [`TensorView::new`](crate::TensorView::new) rejects a wrong number of strides.
+    /// [`Error::DimTooLarge`], [`Error::StrideTooLarge`]; [`Error::OutOfMemory`] if memory for
+    /// more than 8 dimensions cannot be allocated. [`TensorView::new`](crate::TensorView::new) rejects a wrong number
+    /// of strides.
     #[inline]
     pub fn strided<D, S>(shape: &'a D, strides: &'a S) -> Result<Self, Error>
     where

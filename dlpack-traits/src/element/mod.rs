@@ -19,9 +19,6 @@ pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
 /// assert!(!bool::ANY_BITS);
 /// ```
 ///
-/// `unsafe` code that relies on these promises for a type parameter must evaluate `DTYPE`:
-/// a derived implementation asserts the size of the type there.
-///
 /// # Safety
 ///
 /// An implementation promises that
@@ -31,6 +28,10 @@ pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
 ///    the axes `AXES`, and the sizes agree with `size_of::<Self>()` (asserted at
 ///    compile time where the type is used);
 /// 4. if `ANY_BITS` is true, every pattern of bits is a valid value.
+///
+/// Generic `unsafe` code that relies on this must use the constant `DTYPE`, for example by
+/// `let _ = T::DTYPE;`: the check of a derived type is in that constant, and the compiler does not
+/// evaluate a constant that is not used.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a DLPack element type",
     label = "no DLPack data type code for this type",

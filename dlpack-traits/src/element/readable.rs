@@ -76,9 +76,9 @@ pub unsafe trait Readable: Element {
 /// [`ANY_BITS`](Element::ANY_BITS) is true can implement it; if `ANY_BITS` is false, each
 /// use is a compile error.
 ///
-/// `unsafe` code that relies on this for a type parameter must evaluate
-/// [`ANY_BITS`](Element::ANY_BITS): the derive asserts there that the fields of a struct
-/// have no invalid bit patterns.
+/// Generic `unsafe` code that relies on this must use the constant, for example by
+/// `let _ = T::ANY_BITS;`: the check of a derived type is in [`ANY_BITS`](Element::ANY_BITS), and
+/// the compiler does not evaluate a constant that is not used.
 #[diagnostic::on_unimplemented(
     message = "not every pattern of bits is a value of the element type `{Self}`",
     label = "not `AnyBits`",

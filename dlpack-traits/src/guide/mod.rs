@@ -15,7 +15,7 @@
 //! | export generic tensors, in the style of burn and candle | [`generic_tensors`] |
 //! | launch a kernel of a device on the caller's stream | [`device_functions`] |
 //! | import tensors | [`import`] |
-//! | use the C exchange API, for example to launch kernels | [`exchange_table`] |
+//! | call the exchange tables of other libraries | [`exchange_table`] |
 //! | export memory of a device | [`new_device`] |
 //! | exchange tensors with C or C++, without Python | [`no_python`] |
 //!

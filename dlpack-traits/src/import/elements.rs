@@ -15,11 +15,11 @@ use crate::storage::{Access, BLOCK, BlockBuffer, block_len};
 /// The elements of an imported tensor, read by value: [`ImportedTensor::elements`]. Other owners
 /// may write them meanwhile.
 ///
-/// Unless [`frozen`](ImportedTensor::frozen) accepts the tensor, every read is byte-wise atomic
-/// (relaxed), in any layout and at any alignment, and its result is a copy, never a reference that
-/// a foreign store could invalidate. So a read never races with Rust code that writes the memory
-/// in the same way, as a [`SharedBuffer`](crate::SharedBuffer) does, whatever the types of both
-/// sides are. An element that another thread writes at the same moment may be torn: some of its
+/// Unless [`frozen`](ImportedTensor::frozen) accepts the tensor, every read is *byte-wise atomic*:
+/// each byte is read by a relaxed atomic load, in any layout and at any alignment. The result is a
+/// copy, never a reference that a foreign store could invalidate. So a read never races with Rust
+/// code that writes the memory in the same way, as a [`SharedBuffer`](crate::SharedBuffer) does,
+/// even if one side accesses it as `u8` and the other as `f32`. An element that another thread writes at the same moment may be torn: some of its
 /// bytes are old, others new. A concurrent write of another library by ordinary stores is still a
 /// data race, as it is between two threads of that library: order the write and the read.
 ///
@@ -29,7 +29,7 @@ use crate::storage::{Access, BLOCK, BlockBuffer, block_len};
 /// | [`for_each_block_unordered`](Self::for_each_block_unordered) | that of the memory | the same, also if the tensor is transposed or reversed |
 /// | [`for_each_row`](Self::for_each_row) | row-major | as `for_each_block`; each call receives one row |
 /// | [`to_vec`](Self::to_vec), [`copy_to_slice`](Self::copy_to_slice) | row-major | that of a memory copy; a transposed tensor is copied by tiles of 16 by 16 elements |
-/// | [`iter`](Self::iter) | row-major | elements are copied a block at a time. A sum of floats over the iterator is not vectorized, because the order of additions is fixed: for a contiguous `f32` tensor it takes 5 to 10 times as long as a sum with several accumulators by `for_each_block` |
+/// | [`iter`](Self::iter) | row-major | elements are copied a block at a time. A sum of floats in one accumulator, over the iterator or by `block.iter().sum()`, is not vectorized, because the order of additions is fixed: for a contiguous `f32` tensor it takes 5 to 10 times as long as a sum of each block in eight accumulators |
 /// | [`load`](Self::load) | one element | slow: for a few elements |
 ///
 /// [`split`](Self::split) makes parts that several threads read.

@@ -28,7 +28,7 @@ use crate::version::Version;
 /// imported; the C struct is not read again. Dropping the handle calls the deleter.
 ///
 /// The elements stay in the producer's memory (zero-copy). The producer may write them at
-/// any time, also with READ_ONLY set, so there are three ways to access them:
+/// any time, also with READ_ONLY set. Which access is possible depends on what other owners do:
 ///
 /// | other owners | access | method |
 /// |---|---|---|
@@ -337,14 +337,14 @@ impl ImportedTensor {
     }
 
     /// Address of the first element, which may have any alignment; NULL if the tensor is
-    /// empty. On a device without addresses, the handle.
+    /// empty. On a device without addresses, the device's handle of the memory, such as a `cl_mem`.
     #[inline]
     pub fn data_ptr(&self) -> *const u8 {
         self.node.checked.first
     }
 
-    /// Bytes from the handle to the first element, on a device without addresses; 0 on
-    /// other devices, where [`data_ptr`](Self::data_ptr) includes them.
+    /// Bytes from the start of the memory to the first element, on a device without addresses; 0
+    /// on other devices, where [`data_ptr`](Self::data_ptr) includes them.
     #[inline]
     pub fn byte_offset(&self) -> u64 {
         self.node.checked.byte_offset

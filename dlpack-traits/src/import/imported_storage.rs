@@ -42,8 +42,10 @@ use crate::version::Version;
 ///
 /// # Device memory
 ///
-/// An `ImportedStorage` has no backend, so it cannot order the work of a consumer's stream after
-/// work that a device has not finished.
+/// To export device memory again for any consumer, use
+/// [`DeviceBuffer::from_foreign`](crate::backend::DeviceBuffer::from_foreign). An `ImportedStorage`
+/// has no backend, so it cannot order the work of a consumer's stream after work that a device has
+/// not finished, and exports such memory only as follows:
 ///
 /// | memory of | is exported |
 /// |---|---|
@@ -52,8 +54,7 @@ use crate::version::Version;
 /// | a device, managed | to none |
 ///
 /// Every other export returns [`Error::NoBackend`], [`Error::StreamOnHost`], or for a stream of
-/// another device [`Error::DeviceMismatch`]; to export for a stream, use
-/// [`DeviceBuffer::from_foreign`](crate::backend::DeviceBuffer::from_foreign).
+/// another device [`Error::DeviceMismatch`].
 ///
 /// Device memory that this program exported for a stream or for the host, and
 /// [imported](crate::ManagedTensor::import) back, is not exported again: its buffer would

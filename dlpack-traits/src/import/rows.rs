@@ -33,8 +33,9 @@ impl<T: Readable> Elements<'_, T> {
     /// # Errors
     ///
     /// [`Error::InvalidBits`]: the function has been called with rows before the one that
-    /// contains the invalid element. [`Error::OutOfMemory`] for a row larger than a block.
-    /// [`Error::SizeOverflow`] for more empty rows than there are addresses.
+    /// contains the invalid element. [`Error::OutOfMemory`] if memory for a row that is
+    /// larger than a block cannot be allocated. [`Error::SizeOverflow`] if rows are empty, and their number does
+    /// not fit in a `usize`.
     #[inline]
     pub fn for_each_row(&self, mut f: impl FnMut(&[T])) -> Result<(), Error> {
         let row = self.row_len();

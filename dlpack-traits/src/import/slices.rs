@@ -80,8 +80,8 @@ impl ImportedTensor {
         Frozen { tensor: self }
     }
 
-    /// Grants access as `&mut [T]` to a tensor whose memory has no other reference: this
-    /// program exported it so, for example from a `Vec<T>` by value, or made the copy in CPU memory
+    /// Grants access as `&mut [T]` to a tensor whose memory nothing else refers to: one that this
+    /// program exported by value, for example from a `Vec<T>`, or a copy that it made in CPU memory
     /// ([`to_own_copy`](Self::to_own_copy), or from Python
     /// `python::from_dlpack_with(x, &ImportOptions::new().copy(true))?`).
     ///

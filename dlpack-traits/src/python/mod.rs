@@ -63,9 +63,8 @@
 //! can be read, and the Python protocol otherwise; NumPy's arrays are read by NumPy's C API.
 //! [`allocate`] requires a table. A subclass inherits the table of its base. The inherited table
 //! does not call a `__dlpack__` that the subclass overrides; a subclass that sets
-//! `__dlpack_c_exchange_api__ = None` has no table. A table belongs to one class and its subclasses.
-//! If an unrelated class publishes the same table, it is used only for the class that was looked up
-//! first; if one lookup finds it on both, for neither.
+//! `__dlpack_c_exchange_api__ = None` has no table. If two unrelated classes publish one table, it is
+//! used for at most one of them.
 //!
 //! This crate trusts the producer to follow the standard: its pointers lead to memory of
 //! the size that the struct states, and the memory stays valid until the tensor is
@@ -107,12 +106,12 @@
 //! |---|---|
 //! | `BufferError` | an export is not possible as requested: shape, dtype, device, or `copy=False` where a copy is required; an imported tensor is on another device than the one requested, or violates the standard |
 //! | `TypeError` | an argument has the wrong type or dtype, or the name of a keyword or device is unknown |
-//! | `ValueError` | an argument has a wrong value: the shape, layout or device of a tensor that a type of yours imports, memory that must not be written, a `stream` on the CPU, a negative version; every other [`Error`](crate::Error) that a function of yours returns by `?` |
+//! | `ValueError` | an argument has a wrong value: the shape, layout or device of a tensor that a type of yours imports, memory that must not be written, a `stream` on the CPU, a negative version; every other [`Error`](crate::Error) that a function of yours returns by `?`, but for those in other rows |
 //! | `IndexError` | Rust code requested an element that the tensor does not have |
 //! | `MemoryError` | an allocation for the export failed |
 //! | `AttributeError` | the object to import has no `__dlpack__`; the message suggests what to pass |
 //! | any other | the producer raised it during an import; it is passed on unchanged |
-//! | `RuntimeError` | code of the class panicked, or the object is in use |
+//! | `RuntimeError` | code of the class panicked, or the object is in use; an [`Error`](crate::Error) that a function of yours returns by `?` says that the runtime of a device failed or that its library is missing |
 
 #[cfg(feature = "pyo3")]
 mod adopt;

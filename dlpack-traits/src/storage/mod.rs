@@ -32,14 +32,20 @@ pub(crate) use try_box::{fill, try_place};
 ///
 /// A storage returns its memory as a borrow ([`DataRef`], [`DataMut`]): the borrow checker
 /// proves that the memory lives as long as the borrow, so an implementation that borrows a
-/// slice needs no `unsafe`. This trait is implemented for types of the standard library:
-/// `Vec<T>`, `[T; N]`, `[T]` and `Cow<[T]>`, where `T` is an element type or an array `[U; N]` of
-/// one; and `&mut [T]`, where `T` is an element type. It is also implemented for `&S` and `Box<S>`
-/// of a storage `S`; for `Arc<S>` if `S` is `Send + Sync + 'static`; and for `Rc<S>`. The derive
-/// rejects an `Rc`: a type that contains one implements `DLPackExport` by hand, and has only
-/// `tensor` and `copy_to_dlpack`. The storages of this crate, such as `SharedBuffer`, and types of
-/// other crates behind features implement it too. A field of another crate's type that is `AsRef<[T]>` or dereferences to `[T]`
-/// needs no implementation: it is marked `#[dlpack(data, slice = f32)]`.
+/// slice needs no `unsafe`. It is implemented for
+///
+/// | type | condition |
+/// |---|---|
+/// | `Vec<T>`, `[T; N]`, `[T]`, `Cow<[T]>` | `T` is an element type, or an array `[U; N]` of one |
+/// | `&mut [T]` | `T` is an element type |
+/// | `&S`, `Box<S>` | `S` is a storage |
+/// | `Arc<S>` | `S` is a storage, and `Send + Sync + 'static` |
+/// | `Rc<S>` | `S` is a storage; the derive rejects it, and an implementation by hand has only `tensor` and `copy_to_dlpack` |
+/// | [`SharedBuffer<T>`](crate::SharedBuffer) and the other storages of this crate | |
+/// | types of other crates | the feature of that crate |
+///
+/// A field of another crate's type that is `AsRef<[T]>` or dereferences to `[T]` needs no
+/// implementation: it is marked `#[dlpack(data, slice = f32)]`.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Storage};

@@ -17,8 +17,8 @@ use crate::storage::{
     AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Storage, TryArc, block_len,
 };
 
-/// A buffer of elements that several owners read **and write** at once: Rust,
-/// NumPy, PyTorch.
+/// A buffer with several owners, all of which may read **and write** it: Rust, NumPy, PyTorch.
+/// The program orders the accesses of Rust and of a consumer to one element, as described below.
 ///
 /// No Rust reference to an element ever exists, so a consumer's writes cannot invalidate
 /// one. Elements are copied in and out; there are no slices. Cloning makes another owner of

@@ -13,12 +13,8 @@ use crate::python::numpy::array_of;
 /// `ndarray`).
 ///
 /// The object owns the tensor: the memory is freed when the last object that shares it is
-/// released. Python may write if the storage has a single owner, as `Vec<T>` has, or shares
-/// write access, as [`SharedBuffer`](crate::SharedBuffer) does; not if elements may overlap, or if
-/// the storage has a single owner and either its element type has invalid bit patterns, as `bool`
-/// has, or a hand-written [`DLPackExport`] does not override
-/// [`describe_mut`](DLPackExport::describe_mut).
-/// [`mutability`](crate::guide::mutability) lists the storages.
+/// released. Python may write if a consumer of [`into_dlpack`](DLPackExport::into_dlpack) may:
+/// [`mutability`](crate::guide::mutability) has the rule for each storage.
 pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// Converts to a NumPy array.
     ///
@@ -64,13 +60,12 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// It uses the exchange table of the argument's type if there is one. For a NumPy array, NumPy's
     /// C API makes the result, or `numpy.from_dlpack` if that API cannot make it. Otherwise it calls
     /// the `from_dlpack` of the argument's array API namespace (`__array_namespace__`), or
-    /// that of its type, module or package. An argument without any of these, such as a
-    /// capsule, gets a NumPy array. A subclass gets an object of the library, not of the
+    /// that of its type, module or package. A subclass gets an object of the library, not of the
     /// subclass.
     ///
-    /// A class with an exchange table but without a `from_dlpack` in its module, such as one
-    /// that [`add_class`](crate::python::add_class) registered, is not the array type of a
-    /// library. If it does not accept the tensor, the result is a NumPy array.
+    /// Two kinds of arguments get a NumPy array: one without any of these, such as a capsule; and
+    /// an object of a class with an exchange table but without a `from_dlpack` in its module, as
+    /// [`add_class`](crate::python::add_class) makes, if the class does not accept the tensor.
     ///
     /// For a [`PyDeviceTensor`](crate::python::PyDeviceTensor) and a tensor on its device, the object
     /// is ready for work on the stream of the argument.
@@ -78,10 +73,8 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// # Errors
     ///
     /// What the library raises, for example for a dtype that it does not have. On an error the
-    /// tensor is released. For an argument that is not a NumPy array, the result is a NumPy array in
-    /// two cases only: if no library was found for the argument, and if a class that is not the
-    /// array type of a library does not accept the tensor. For a tensor on the device of a
-    /// `PyDeviceTensor`, `TypeError` is raised if no library was found.
+    /// tensor is released. For a tensor on the device of a `PyDeviceTensor`, `TypeError` if no
+    /// library was found.
     fn into_object_like<'py, L: LibraryOf + ?Sized>(
         self,
         py: Python<'py>,
