@@ -64,7 +64,7 @@ impl<T> ExportArc<T> {
         Ok(Self { handle: ArcHandle::new(value)? })
     }
 
-    /// Borrows the value mutably, if it is the only owner: all clones are dropped, and every
+    /// Borrows the value mutably, if this is the only owner: all clones are dropped, and every
     /// consumer has called its deleter.
     ///
     /// ```
