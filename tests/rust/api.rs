@@ -29,7 +29,7 @@ const NUMBERS: [&str; 5] = [
     "backend::gpu::vendor::Vendor::attributes",
     "backend::pointer_attributes::PointerAttributes::attributes",
     "backend::oneapi::usm::OneApi::recognize",
-    "backend::backends::Backends::attributes",
+    "backend::backend_set::Backends::attributes",
     "backend::stream::StreamHandle::from_ptr",
 ];
 

@@ -1,6 +1,6 @@
 //! Copies of tensors on any device: [`copy_to_host`], [`copy_on_device`].
 
-use super::backends::{Backends, CopySource};
+use super::backend_set::{Backends, CopySource};
 use super::memory::MemoryRef;
 use crate::copy::Copied;
 use crate::device::Device;

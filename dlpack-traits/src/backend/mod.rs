@@ -18,8 +18,8 @@
 
 mod allocator;
 mod append_list;
+mod backend_set;
 mod backend_trait;
-mod backends;
 mod blocking;
 mod buffer;
 mod check_device;
@@ -64,10 +64,10 @@ mod vulkan;
 mod webgpu;
 
 pub use allocator::Allocator;
+pub use backend_set::{Backends, CopySource, SyncFn};
 #[doc(hidden)]
 pub use backend_trait::AllocateTensor;
 pub use backend_trait::{AllocatorOf, AttributesOf, Backend, MemcpyOf, WorkStream};
-pub use backends::{Backends, CopySource, SyncFn};
 pub use buffer::{DeviceBuffer, FreeOrder};
 pub use check_device::check_device;
 pub use consumer_streams::{ConsumerStreams, sync_for};

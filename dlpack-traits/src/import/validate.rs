@@ -1,5 +1,6 @@
 //! The claims of a foreign struct, and the validation that needs no access to its memory.
-//! Pure functions on plain data. Alignment is checked where elements are accessed:
+//! Pure functions on plain data. `raw` rejects other versions and NULL pointers in the struct,
+//! `imported` a NULL struct. Alignment is checked where elements are accessed:
 //! `describe::alignment`, `import::typed`.
 
 use super::ImportPolicy;

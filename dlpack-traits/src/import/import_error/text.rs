@@ -1,4 +1,5 @@
-//! The texts of [`Mismatch`]: what is wrong with the tensor, and how to convert it.
+//! The texts of [`Mismatch`], for structs that derive `DLPackImport`: what is wrong with the tensor,
+//! and how to convert it. Those of `PyTensor` are in `python/argument/exceptions.rs`.
 
 use core::fmt;
 

@@ -10,7 +10,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use pyo3::{Borrowed, intern};
 
 use super::advice::Library;
-use super::{PyTensor, checks};
+use super::{PyTensor, checks, exceptions};
 use crate::dtype::DataType;
 use crate::import::{ImportedElement, ImportedTensor, is_of_numpy};
 use crate::python::convert::discard;
@@ -131,7 +131,7 @@ fn is_to_be_cast<T: ImportedElement>(object: &Bound<'_, PyAny>, tensor: &Importe
 /// order.
 fn is_to_be_made(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<bool> {
     let py = object.py();
-    if checks::has_no_protocol(object, error) {
+    if exceptions::has_no_protocol(object, error) {
         return Ok(true);
     }
     if !error.is_instance_of::<PyBufferError>(py) {

@@ -8,9 +8,9 @@ use core::ops::Deref;
 use pyo3::Borrowed;
 use pyo3::prelude::*;
 
-use super::checks;
 use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
 use super::tensor::dims_of;
+use super::{checks, exceptions};
 use crate::backend::{Backend, DeviceTensor, WorkStream};
 use crate::import::{AnyElement, ImportedElement};
 use crate::python::convert::exchange_error;
@@ -73,8 +73,8 @@ impl<'py, B: Backend, T: ImportedElement, const N: usize> FromPyObject<'_, 'py>
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor =
-            import_on(&object).map_err(|error| checks::not_a_tensor(&object, T::DTYPE, error))?;
+        let tensor = import_on(&object)
+            .map_err(|error| exceptions::not_a_tensor(&object, T::DTYPE, error))?;
         checks::check_on_device::<T>(&object, tensor.imported(), N)?;
         Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })
     }

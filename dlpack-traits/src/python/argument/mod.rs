@@ -4,6 +4,7 @@ mod advice;
 mod checks;
 mod convert;
 mod device_tensor;
+mod exceptions;
 mod fixed_rank;
 mod from_tensor;
 mod tensor;

@@ -8,8 +8,8 @@ use core::ops::Deref;
 use pyo3::Borrowed;
 use pyo3::prelude::*;
 
-use super::checks;
 use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
+use super::{checks, exceptions};
 use crate::dtype::DataType;
 use crate::element::Readable;
 use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
@@ -152,14 +152,14 @@ impl<T, const N: usize> PyTensor<'_, T, N> {
     /// }
     /// ```
     pub fn dtype_error(&self, py: Python<'_>, expected: &[DataType]) -> PyErr {
-        checks::of_dtypes(self.object.bind(py), &self.tensor, expected, None)
+        exceptions::of_dtypes(self.object.bind(py), &self.tensor, expected, None)
     }
 
     /// [`dtype_error`](Self::dtype_error) with the name of the argument in the message:
     /// "argument 'x': expected float32, got int64". PyO3 adds the name only to the errors of its
     /// own conversion of arguments, not to those that the body of a function returns.
     pub fn named_dtype_error(&self, py: Python<'_>, name: &str, expected: &[DataType]) -> PyErr {
-        checks::of_dtypes(self.object.bind(py), &self.tensor, expected, Some(name))
+        exceptions::of_dtypes(self.object.bind(py), &self.tensor, expected, Some(name))
     }
 
     /// Converts to a tensor that may be kept when the function has returned:
