@@ -1,5 +1,6 @@
 //! Miri over all Rust tests, under both models of aliasing.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::Outcome;
@@ -88,12 +89,12 @@ const MANY_SEEDS: u32 = 64;
 
 /// The newer aliasing model (Tree Borrows).
 const TREE: &str = "-Zmiri-tree-borrows";
-/// `cargo xtask test --full` runs one of so many parts of the test programs under each model. The
-/// hash of the sources chooses both, so that another change may run others. `cargo xtask sanitize`
-/// runs all.
+/// `cargo xtask test --full` runs one of so many parts of the test programs, the same under both
+/// models, so that the others need not be built. The hash of the sources chooses it, so that
+/// another change may run another one. `cargo xtask sanitize` runs all.
 const PARTS: u64 = 3;
-/// All tests except doc tests, each of which would start an interpreter of its own.
-const ALL_TESTS: &[&str] = &["--lib", "--tests"];
+/// The folders of the test programs. Doc tests do not run: each would start an interpreter.
+const FOLDERS: [&str; 2] = ["tests/rust", "examples/new-device/tests"];
 
 /// Test programs that take longest under Miri, which begin first: a long one that began last
 /// would leave the other processors idle.
@@ -129,22 +130,21 @@ pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
 
 /// The older model, on one of [`PARTS`] of the programs.
 fn stacked_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
-    let part = part_of(context, 0, PARTS)?;
-    under_stacked_borrows(context, stage, Some(part))
+    under_stacked_borrows(context, stage, Some(part_of(context, PARTS)?))
 }
 
 fn under_stacked_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    run_programs(stage, &|tests| miri(context, STRICT, tests), ALL_TESTS, part)?;
-    Ok(())
+    let names = chosen_programs(context, stage, part)?;
+    run_programs(stage, &|tests| miri(context, STRICT, tests), &names)
 }
 
-/// The part of `parts` that these sources choose; another `model` has another part.
-fn part_of(context: &Context, model: u64, parts: u64) -> Outcome<u64> {
+/// The part of `parts` that these sources choose.
+fn part_of(context: &Context, parts: u64) -> Outcome<u64> {
     let hash = passed_before::sources(context.checkout.root())?;
-    Ok(hash.wrapping_add(model).checked_rem(parts).unwrap_or_default())
+    Ok(hash.checked_rem(parts).unwrap_or_default())
 }
 
 /// [`stacked_borrows`] for a part of the programs, unless it passed before on this machine with
@@ -177,7 +177,7 @@ fn once(context: &Context, stage: &mut Stage, flags: &str, body: Body) -> Ending
 /// Runs the unit tests and the [`CORE`] on one of the [`OTHER_TARGETS`].
 fn other_target(context: &Context, stage: &mut Stage) -> Ending {
     let count = OTHER_TARGETS.len();
-    let chosen = part_of(context, 2, u64::try_from(count).unwrap_or(u64::MAX))?;
+    let chosen = part_of(context, u64::try_from(count).unwrap_or(u64::MAX))?;
     for (part, target) in (0..).zip(OTHER_TARGETS) {
         if part == chosen {
             stage.note(&format!("{target}, one of {count}: `cargo xtask sanitize` runs all"));
@@ -201,9 +201,7 @@ fn on_other_targets(
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    let names: Vec<String> = programs.iter().map(|name| format!("--test={name}")).collect();
-    let tests: Vec<&str> =
-        [LIBRARIES].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let names: Vec<&str> = [LIBRARIES].iter().chain(programs).copied().collect();
     // The programs of all targets run in one queue, so that the longest ones run beside each other.
     let mut jobs = Vec::new();
     for target in targets {
@@ -212,7 +210,7 @@ fn on_other_targets(
             command.args(["--target", target]);
             command
         };
-        let names = build_programs(stage, &command, &tests, None)?;
+        build(stage, &command, &names)?;
         jobs.extend(names.iter().map(|name| {
             let Job { name, command } = job(&command, name);
             (name != LIBRARIES, Job { name: format!("{name} on {target}"), command })
@@ -230,8 +228,7 @@ pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
 /// The newer model, on one of [`PARTS`] of the programs; their tests with threads with several
 /// seeds.
 fn tree_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
-    let part = part_of(context, 1, PARTS)?;
-    under_tree_borrows(context, stage, Some(part))
+    under_tree_borrows(context, stage, Some(part_of(context, PARTS)?))
 }
 
 fn under_tree_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -> Ending {
@@ -239,9 +236,9 @@ fn under_tree_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -
         return missing("miri", reason);
     }
     let flags = format!("{STRICT} {TREE}");
-    let ran = run_programs(stage, &|tests| miri(context, &flags, tests), ALL_TESTS, part)?;
-    let concurrent =
-        CONCURRENT.iter().filter(|(program, _)| ran.iter().any(|name| name == program));
+    let names = chosen_programs(context, stage, part)?;
+    run_programs(stage, &|tests| miri(context, &flags, tests), &names)?;
+    let concurrent = CONCURRENT.iter().filter(|(program, _)| names.iter().any(|it| it == program));
     let concurrent: Vec<Concurrent> = concurrent.copied().collect();
     if concurrent.is_empty() {
         return Ok(());
@@ -249,19 +246,18 @@ fn under_tree_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -
     Ok(stage.run(&mut with_seeds(context, &flags, SEEDS, &concurrent))?)
 }
 
-/// Builds the test programs for `tests`, and runs one on each processor: Miri interprets a
-/// program on one, whatever threads the program starts. With a `part`, every [`PARTS`]th
-/// program is run. Returns the names of those that ran.
+/// Builds these test programs, and runs one on each processor: Miri interprets a program on one,
+/// whatever threads the program starts.
 fn run_programs(
     stage: &mut Stage,
     command: &dyn Fn(&[&str]) -> Command,
-    tests: &[&str],
-    part: Option<u64>,
-) -> Outcome<Vec<String>> {
-    let names = build_programs(stage, command, tests, part)?;
+    names: &[String],
+) -> Ending {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    build(stage, command, &names)?;
     let (program, module) = IN_TWO;
     let mut jobs = Vec::new();
-    for name in &names {
+    for name in names {
         let Job { name, command: mut first } = job(command, name);
         if name == program {
             let mut second = job(command, &name).command;
@@ -271,33 +267,36 @@ fn run_programs(
         }
         jobs.push(Job { name, command: first });
     }
-    stage.run_all(jobs)?;
-    Ok(names)
+    Ok(stage.run_all(jobs)?)
 }
 
 /// The run of one test program.
 fn job(command: &dyn Fn(&[&str]) -> Command, name: &str) -> Job {
-    let tests = if name == LIBRARIES { name.to_owned() } else { format!("--test={name}") };
-    Job { command: command(&[&tests]), name: name.to_owned() }
+    Job { command: command(&[&argument(name)]), name: name.to_owned() }
 }
 
-/// Builds the test programs for `tests`, and returns the names of those to run.
-fn build_programs(
+/// What cargo calls a test program.
+fn argument(name: &str) -> String {
+    if name == LIBRARIES { name.to_owned() } else { format!("--test={name}") }
+}
+
+/// Builds test programs.
+fn build(stage: &mut Stage, command: &dyn Fn(&[&str]) -> Command, names: &[&str]) -> Outcome {
+    let arguments: Vec<String> = names.iter().map(|name| argument(name)).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    stage.run(command(&arguments).arg("--no-run"))
+}
+
+/// All test programs, or every [`PARTS`]th one; the longest first.
+fn chosen_programs(
+    context: &Context,
     stage: &mut Stage,
-    command: &dyn Fn(&[&str]) -> Command,
-    tests: &[&str],
     part: Option<u64>,
 ) -> Outcome<Vec<String>> {
     if let Some(part) = part {
         stage.note(&format!("part {part} of 0 to {}: `cargo xtask sanitize` runs all", PARTS - 1));
     }
-    let before = stage.log_length()?;
-    stage.run(command(tests).arg("--no-run"))?;
-    let programs = programs(&stage.logged_since(before));
-    if programs.is_empty() {
-        return Err("cargo built no test.".to_owned());
-    }
-    let chosen = (0..PARTS).cycle().zip(programs);
+    let chosen = (0..PARTS).cycle().zip(programs(context.checkout.root())?);
     let chosen = chosen.filter(|(index, _)| part.is_none_or(|part| part == *index));
     Ok(chosen.map(|(_, name)| name).collect())
 }
@@ -305,25 +304,23 @@ fn build_programs(
 /// The unit tests of all libraries.
 const LIBRARIES: &str = "--lib";
 
-/// The test programs that `cargo test --no-run` names, each once, the longest first.
-fn programs(output: &str) -> Vec<String> {
-    let mut names: Vec<String> = output.lines().filter_map(program).collect();
+/// The test programs of all [`FOLDERS`] and the unit tests, each name once, the longest first.
+fn programs(root: &Path) -> Outcome<Vec<String>> {
+    let mut names = vec![LIBRARIES.to_owned()];
+    for folder in FOLDERS {
+        let files = std::fs::read_dir(root.join(folder))
+            .map_err(|error| format!("{folder} cannot be read ({error})."))?;
+        let files = files.flatten().map(|file| file.path());
+        let programs = files.filter(|path| path.extension().is_some_and(|it| it == "rs"));
+        names
+            .extend(programs.filter_map(|it| Some(it.file_stem()?.to_string_lossy().into_owned())));
+    }
     names.sort_by_key(|name| {
         let rank = LONGEST.iter().position(|long| long == name).unwrap_or(LONGEST.len());
         (rank, name.clone())
     });
     names.dedup();
-    names
-}
-
-/// The name in a line `Executable tests/import.rs (target/debug/deps/import-0123456789abcdef)`.
-fn program(line: &str) -> Option<String> {
-    let (source, path) = line.trim_start().strip_prefix("Executable ")?.split_once(" (")?;
-    if source.starts_with("unittests ") {
-        return Some(LIBRARIES.to_owned());
-    }
-    let (name, _hash) = path.rsplit(['/', '\\']).next()?.rsplit_once('-')?;
-    Some(name.to_owned())
+    Ok(names)
 }
 
 /// Runs the tests with threads under both aliasing models, with many more seeds than `cargo
@@ -385,14 +382,18 @@ mod tests {
 
     #[test]
     fn programs_are_named_once_and_the_longest_begin() {
-        let output = "   Compiling dlpack-tests v0.1.0\n\
-            \x20 Executable unittests src/lib.rs (target/debug/deps/dlpack_traits-21a6)\n\
-            \x20 Executable unittests src/lib.rs (target/debug/deps/new_device-b276)\n\
-            \x20 Executable tests/abi.rs (target/debug/deps/abi-00e0)\n\
-            \x20 Executable tests/devices/main.rs (target/debug/deps/devices-46e8)\n\
-            \x20 Executable tests/import.rs (target/debug/deps/import-5060)\n";
-        assert_eq!(programs(output), ["import", "devices", LIBRARIES, "abi"]);
-        assert_eq!(programs("error: no test"), Vec::<String>::new());
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let names = programs(&root).expect("folders");
+        let count = |wanted: &str| names.iter().filter(|name| *name == wanted).count();
+        assert_eq!(names[0], LONGEST[0]);
+        // Both folders have a `readme`.
+        for name in [LIBRARIES, "abi", "readme", "sync_for"] {
+            assert_eq!(count(name), 1, "{name}");
+        }
+        // The other packages have no test programs.
+        for package in ["dlpack-traits", "quality/hostile"] {
+            assert!(!root.join(package).join("tests").exists(), "{package}");
+        }
     }
 
     /// A program that was renamed must be renamed in the list.
@@ -431,8 +432,7 @@ mod tests {
                 let source = std::fs::read_to_string(&path).expect("text");
                 let name = path.to_string_lossy().replace('\\', "/");
                 let starts = source.contains("thread::spawn(") || source.contains("scope.spawn(");
-                // Not for Miri: faults end processes, and what copies with two threads is
-                // larger than it can take.
+                // Not for Miri: faults end processes, and allocations are counted by thread.
                 // A file without tests holds code that tests of other files share.
                 let known = name.contains("/faults/")
                     || !source.contains("#[test]")
