@@ -113,13 +113,13 @@ FRONT = [
         ["floor", "tvm-ffi"],
     ),
     (
-        "Python: `numpy.from_dlpack(x)`, where `x` is an object of a `#[pyclass]` with run-time dtype and rank (in an `ExportArc`, which exports without an allocation), or an array of the other library",
+        "Python: `numpy.from_dlpack(x)`; `x` is an object of a `#[pyclass]` with run-time dtype and rank, in an `ExportArc` (no allocation); right: an array of that library",
         "numpy.from_dlpack(obj), general Tensor",
         "dlpack-traits, general Tensor",
         ["NumPy"],
     ),
     (
-        "Python: `torch.from_dlpack(x)`, where `x` is an object of a `#[pyclass]` over `Arc<[f32]>`, or an array of the other library",
+        "Python: `torch.from_dlpack(x)`; `x` is an object of a `#[pyclass]` over `Arc<[f32]>`; right: an array of that library",
         "torch.from_dlpack(obj)",
         "dlpack-traits, Arc<[f32]>",
         ["NumPy", "PyTorch", "tvm-ffi", "nanobind"],

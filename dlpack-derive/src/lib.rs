@@ -77,7 +77,7 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(device)]` | the device, which must be that of `data`; checked | `Device`, or `TryInto<Device>` and `Clone` |
 /// | `#[dlpack(with = path)]` | beside `shape`, `strides`, `order`, `dtype`, `device` or `slice`: a function that takes a reference to the field and returns the list, the `Order`, `DataType` or `Device` (or a `Result`), or the slice | any |
 /// | `#[dlpack(sync)]` | the work that fills the data: it is synchronized with the consumer before the tensor is exported | `Synchronize` |
-/// | `#[dlpack(unsafe(ptr, len(elements) = size))]` | `data` behind a raw pointer, see [below](#raw-pointers); or `len(bytes) = size` | `*const T`, `*mut T`, `NonNull<T>` |
+/// | `#[dlpack(unsafe(ptr, len(elements) = size))]` | `data` behind a raw pointer, see [below](#raw-pointers); `size` is a field or a constant; or `len(bytes) = size` | `*const T`, `*mut T`, `NonNull<T>` |
 /// | `#[dlpack(owner)]` | the owner that keeps that memory alive | any type that is `Send + 'static` |
 /// | `#[dlpack(skip)]` | nothing that concerns DLPack; the derive ignores the name and type of the field | any |
 ///

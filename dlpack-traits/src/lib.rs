@@ -52,7 +52,7 @@
 //! | export device memory | [`backend::DeviceBuffer`]; to support a new device: [`backend`] |
 //! | import a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
 //! | define a Python class | the module `python` (feature `pyo3`) |
-//! | publish the C exchange table of a class | [`exchange`] |
+//! | publish a C exchange table without Python | [`exchange`] |
 //! | use the C structs directly | [`ffi`] |
 //!
 //! # Features

@@ -31,7 +31,7 @@ impl<'a, T> Elements<'a, T> {
     ///
     /// The iterator allocates a buffer of at most 8 KiB (1 MiB for a transposed tensor);
     /// [`for_each_block`](Self::for_each_block) does so only for a transposed tensor, and is
-    /// faster.
+    /// faster for sums.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + FusedIterator + use<'a, T>
     where

@@ -143,7 +143,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     /// | attribute | value |
     /// |---|---|
     /// | `__array__(dtype=None, *, copy=None)` | the array of `numpy.from_dlpack(x)`, converted if `dtype` differs |
-    /// | the buffer protocol | memory on the host, zero-copy, of a dtype that the module `struct` or NumPy has a code for |
+    /// | the buffer protocol | memory on the host, zero-copy, of a dtype that has a code in the buffer protocol |
     /// | `shape`, `ndim`, `size`, `dtype`, `device` | those of the tensor; `dtype` is a `numpy.dtype` where NumPy has the type |
     /// | `len(x)`, `iter(x)`, `x[key]` | the first dimension; those of the NumPy array |
     /// | `repr(x)` | shape, dtype and device |

@@ -64,8 +64,8 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// subclass.
     ///
     /// Two kinds of arguments get a NumPy array: one without any of these, such as a capsule; and
-    /// an object of a class with an exchange table but without a `from_dlpack` in its module, as
-    /// [`add_class`](crate::python::add_class) makes, if the class does not accept the tensor.
+    /// an object of a class, such as [`add_class`](crate::python::add_class) makes, that does not
+    /// accept the tensor and has an exchange table but no `from_dlpack` in its module.
     ///
     /// For a [`PyDeviceTensor`](crate::python::PyDeviceTensor) and a tensor on its device, the object
     /// is ready for work on the stream of the argument.
