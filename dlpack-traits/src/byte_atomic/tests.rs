@@ -175,6 +175,25 @@ fn values_are_copied_as_they_are() {
     check::<100>();
 }
 
+/// Bits that are a signaling NaN of a float, which arithmetic would change to a quiet one.
+#[test]
+fn signaling_nans_are_copied_as_they_are() {
+    let mut memory = [0_u32; 4];
+    let to = memory.as_mut_ptr().cast::<u8>();
+    for bits in [0x7F80_0001_u32, 0xFF80_0001, 0x7FBF_FFFF] {
+        // SAFETY: 1. A number is initialized. 2 and 3. `memory` contains it, and nothing else
+        // accesses it.
+        unsafe { store(to, bits) };
+        // SAFETY: 1 and 2. As above.
+        assert_eq!(unsafe { loaded::<u32>(to) }, bits);
+        let bits = u64::from(bits & 0xFFF0_0000) << 32 | 1;
+        // SAFETY: as above.
+        unsafe { store(to, bits) };
+        // SAFETY: as above.
+        assert_eq!(unsafe { loaded::<u64>(to) }, bits);
+    }
+}
+
 #[test]
 fn parts_cover_a_value_once() {
     for len in 0..=IN_REGISTERS {
