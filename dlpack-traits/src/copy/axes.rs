@@ -123,6 +123,12 @@ impl Axes {
         }
     }
 
+    /// Number of bytes that are contiguous at each place along the axes.
+    #[inline]
+    pub(crate) fn run_len(&self) -> usize {
+        self.run
+    }
+
     /// From the outermost to the innermost.
     #[inline]
     pub(super) fn as_slice(&self) -> &[Axis] {

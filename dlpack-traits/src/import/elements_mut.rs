@@ -301,9 +301,9 @@ impl<T> ElementsMut<'_, T> {
     ///
     /// A dense tensor (without gaps, in any order of its axes, also transposed or reversed) is
     /// changed by up to 256 bytes at a time, in the time of a loop over a slice. So is each
-    /// contiguous part of a tensor with gaps; elements with gaps between them are changed one by one.
-    /// If the function panics, the group of elements that is being changed and all after it are
-    /// unchanged.
+    /// contiguous part of a tensor with gaps. Elements with gaps between them are changed one by one if
+    /// they have 8 bytes or more, and otherwise in blocks that are written back. If the function
+    /// panics, the group of elements that is being changed and all after it are unchanged.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};
@@ -332,6 +332,15 @@ impl<T> ElementsMut<'_, T> {
             return;
         }
         let (axes, first) = self.elements.axes(Visit::Memory);
+        // In blocks the compiler makes vector instructions also of a function with branches, which
+        // random elements would mispredict. Measured with every second column of 1000 x 1000 random
+        // `f32` and `u8`, for a clamp by nested branches: 377 and 319 µs, one by one 2506 and 812.
+        // `v.clamp(lo, hi)` of `f32` takes 313, one by one 181. A block of `f64` gains nothing.
+        if const { size_of::<T>() < 8 } && axes.run_len() == size_of::<T>() {
+            // Every bit pattern is a valid value, so no element is an error.
+            let _ = self.try_map_in_place(f);
+            return;
+        }
         let (mut matrices, target) = (Pieces::matrices(axes, first), self.target());
         while let Some(matrix) = matrices.take() {
             matrix.map_in_place(&target, &mut f);
