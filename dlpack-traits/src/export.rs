@@ -32,8 +32,8 @@ use crate::view::TensorView;
 /// | [`copy_to_dlpack`](Self::copy_to_dlpack) | stays usable | yes, into its own copy |
 /// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | if the storage shares write access |
 ///
-/// These storages share write access: [`SharedBuffer`](crate::SharedBuffer), an
-/// [`ImportedStorage`](crate::ImportedStorage) that was imported writable, and
+/// Storages that share write access are, for example, a [`SharedBuffer`](crate::SharedBuffer), an
+/// [`ImportedStorage`](crate::ImportedStorage) that was imported writable, and a
 /// [`DeviceBuffer`](crate::backend::DeviceBuffer). A layout whose elements may overlap is always
 /// READ_ONLY.
 ///
@@ -83,7 +83,7 @@ pub trait DLPackExport {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error>;
 
     /// As [`describe`](Self::describe), with the most access that the storage can grant.
-    /// The default grants reading only.
+    /// The default grants what `describe` does.
     ///
     /// # Errors
     ///

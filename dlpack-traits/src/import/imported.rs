@@ -41,8 +41,8 @@ use crate::version::Version;
 /// copies by [`to_own_copy`](Self::to_own_copy). A tensor that passed through C or Python is treated as in
 /// the first row.
 ///
-/// The memory of a legacy struct is [read-only](Self::is_read_only), because the struct has
-/// no READ_ONLY flag, unless [`ImportPolicy::legacy_writable`] allows writes.
+/// A struct of DLPack before 1.0 (*legacy*) has no READ_ONLY flag: its memory is
+/// [read-only](Self::is_read_only), unless [`ImportPolicy::legacy_writable`] allows writes.
 ///
 /// [`ImportedStorage`](crate::ImportedStorage) makes the tensor the `data` field of a struct, and exports
 /// it again without a copy.

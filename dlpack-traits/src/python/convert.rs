@@ -20,7 +20,7 @@ use crate::panic::catch_panic;
 impl From<Error> for PyErr {
     /// The exception that the body of a function raises by `?`: `MemoryError` for a failed
     /// allocation; `IndexError` for an index out of range; `TypeError` for a dtype that is not the
-    /// requested one, or that DLPack does not have; `RuntimeError` for a failure of a device's
+    /// requested one, or that DLPack or an enum of buffers does not have; `RuntimeError` for a failure of a device's
     /// runtime; otherwise `ValueError`, for a shape, a layout, a value, a device or a permission.
     /// `BufferError` is left to `__dlpack__`.
     fn from(error: Error) -> Self {
@@ -32,6 +32,7 @@ impl From<Error> for PyErr {
                 PyTypeError::new_err(format!("{text}{}", cast(&[requested])))
             }
             Error::DTypeMismatch { .. }
+            | Error::NoDType { .. }
             | Error::NoVariant { .. }
             | Error::UnsupportedDType { .. } => PyTypeError::new_err(text),
             Error::Device { .. } | Error::NoLibrary { .. } => PyRuntimeError::new_err(text),

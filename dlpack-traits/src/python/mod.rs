@@ -79,11 +79,10 @@
 //!
 //! # Write access
 //!
-//! Consumers may write to the tensor of an object over a
-//! [`SharedBuffer`](crate::SharedBuffer), over a writable [`ImportedStorage`](crate::ImportedStorage),
-//! and over a [`DeviceBuffer`](crate::backend::DeviceBuffer). Every other tensor is exported READ_ONLY. The
-//! legacy capsule has no such flag, so a consumer that requests one receives a copy of a READ_ONLY
-//! tensor.
+//! Consumers may write to the tensor of an object whose storage shares write access, such as a
+//! [`SharedBuffer`](crate::SharedBuffer), a writable [`ImportedStorage`](crate::ImportedStorage) or a
+//! [`DeviceBuffer`](crate::backend::DeviceBuffer). Every other tensor is exported READ_ONLY. A capsule
+//! of DLPack before 1.0 has no such flag: whoever requests it receives a copy of a READ_ONLY tensor.
 //!
 //! # The exchange table
 //!
@@ -109,8 +108,8 @@
 //! | `ValueError` | an argument has a wrong value: the shape, layout or device of a tensor that a type of yours imports, memory that must not be written, a `stream` on the CPU, a negative version; every other [`Error`](crate::Error) that a function of yours returns by `?`, but for those in other rows |
 //! | `IndexError` | Rust code requested an element that the tensor does not have |
 //! | `MemoryError` | an allocation for the export failed |
-//! | `AttributeError` | the object to import has no `__dlpack__`; the message suggests what to pass |
-//! | any other | the producer raised it during an import; it is passed on unchanged |
+//! | `AttributeError` | `from_dlpack` of an object without `__dlpack__` (a `PyTensor` argument: `TypeError`); the message says what to pass |
+//! | any other | another library raised it, and it is passed on unchanged; or NumPy is missing (`ModuleNotFoundError`) |
 //! | `RuntimeError` | code of the class panicked, or the object is in use; an [`Error`](crate::Error) that a function of yours returns by `?` says that the runtime of a device failed or that its library is missing |
 
 #[cfg(feature = "pyo3")]

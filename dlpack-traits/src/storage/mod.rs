@@ -73,7 +73,7 @@ pub trait Storage {
     fn data(&self) -> DataRef<'_>;
 
     /// Borrows the memory with the most access that the storage can grant. The default
-    /// grants reading only.
+    /// grants what `data` does.
     #[inline]
     fn data_mut(&mut self) -> DataMut<'_> {
         self.data().into()

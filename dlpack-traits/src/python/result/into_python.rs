@@ -63,9 +63,9 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// that of its type, module or package. A subclass gets an object of the library, not of the
     /// subclass.
     ///
-    /// Two kinds of arguments get a NumPy array: one without any of these, such as a capsule; and
-    /// an object of a class, such as [`add_class`](crate::python::add_class) makes, that does not
-    /// accept the tensor and has an exchange table but no `from_dlpack` in its module.
+    /// An argument without any of these, such as a capsule, gets a NumPy array. So does an object
+    /// whose class has an exchange table but does not accept the tensor, if its module has no
+    /// `from_dlpack`: most classes of [`add_class`](crate::python::add_class).
     ///
     /// For a [`PyDeviceTensor`](crate::python::PyDeviceTensor) and a tensor on its device, the object
     /// is ready for work on the stream of the argument.
