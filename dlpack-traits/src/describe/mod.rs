@@ -88,7 +88,7 @@ impl<'a> Describe<'a> {
     /// Sets the shape: the size of each dimension in elements, from the slowest axis to the
     /// fastest if the layout is row-major.
     ///
-    /// The list is borrowed for as long as the value, because a `DLTensor` that a consumer borrows may
+    /// The list must live as long as the value, because a `DLTensor` that a consumer borrows may
     /// point to it. Use [`shape_from`](Self::shape_from) for a list that is computed.
     #[inline(always)]
     pub fn shape<D: AsDims + ?Sized>(self, shape: &'a D) -> Shaped<'a> {

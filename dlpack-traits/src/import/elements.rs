@@ -34,8 +34,8 @@ use crate::storage::{Access, BLOCK, BlockBuffer, block_len};
 ///
 /// [`split`](Self::split) makes parts that several threads read.
 ///
-/// Each method reads each element once, not before the call (an iterator: its creation), and before
-/// it passes the element on.
+/// Each method reads each element once: after the call began (an iterator: after its creation), and
+/// before it passes the element on.
 ///
 /// An element whose type has invalid bit patterns, such as `bool`, is checked: foreign
 /// memory may hold bytes other than 0 and 1. For such types use the methods that return a

@@ -27,8 +27,8 @@ use crate::version::Version;
 /// Shape, strides and all other metadata are copied and validated when the tensor is
 /// imported; the C struct is not read again. Dropping the handle calls the deleter.
 ///
-/// The elements stay in the producer's memory (zero-copy). The producer may write them at
-/// any time, also with READ_ONLY set. Which access is possible depends on what other owners do:
+/// The elements stay in the producer's memory (zero-copy). The producer may write them
+/// between reads, also with READ_ONLY set. Which access is possible depends on what other owners do:
 ///
 /// | other owners | access | method |
 /// |---|---|---|

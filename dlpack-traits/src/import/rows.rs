@@ -32,8 +32,8 @@ impl<T: Readable> Elements<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidBits`]: the function has been called with rows before the one that
-    /// contains the invalid element. [`Error::OutOfMemory`] if memory for a row that is
+    /// [`Error::InvalidBits`]: the function has been called with at most the rows before
+    /// the invalid element. [`Error::OutOfMemory`] if memory for a row that is
     /// larger than a block cannot be allocated. [`Error::SizeOverflow`] if rows are empty, and their number does
     /// not fit in a `usize`.
     #[inline]

@@ -20,9 +20,9 @@ use crate::panic::catch_panic;
 impl From<Error> for PyErr {
     /// The exception that the body of a function raises by `?`: `MemoryError` for a failed
     /// allocation; `IndexError` for an index out of range; `TypeError` for a dtype that is not the
-    /// requested one, or that DLPack or an enum of buffers does not have; `RuntimeError` for a failure of a device's
+    /// requested one, or that DLPack or an enum of dtypes does not have; `RuntimeError` for a failure of a device's
     /// runtime; otherwise `ValueError`, for a shape, a layout, a value, a device or a permission.
-    /// `BufferError` is left to `__dlpack__`.
+    /// Only an exchange raises `BufferError`.
     fn from(error: Error) -> Self {
         let text = error.to_string();
         match error {
@@ -65,8 +65,8 @@ pub(in crate::python) fn exchange_error(error: Error) -> PyErr {
 impl From<ImportError> for PyErr {
     /// `TypeError` for a tensor of another dtype than those that the type accepts,
     /// `MemoryError` for a failed allocation, `ValueError` for every other reason: shape,
-    /// layout, device, and what the type itself rejected. `BufferError` is left to
-    /// `__dlpack__`.
+    /// layout, device, and what the type itself rejected. Only an exchange raises
+    /// `BufferError`.
     fn from(error: ImportError) -> Self {
         match error {
             ImportError::Tensor(error) => match error {

@@ -104,10 +104,10 @@
 //! | exception | when |
 //! |---|---|
 //! | `BufferError` | an export is not possible as requested: shape, dtype, device, or `copy=False` where a copy is required; an imported tensor is on another device than the one requested, or violates the standard |
-//! | `TypeError` | an argument has the wrong type or dtype, or the name of a keyword or device is unknown |
+//! | `TypeError` | a wrong type or dtype, or an unknown name of a keyword or device |
 //! | `ValueError` | an argument has a wrong value: the shape, layout or device of a tensor that a type of yours imports, memory that must not be written, a `stream` on the CPU, a negative version; every other [`Error`](crate::Error) that a function of yours returns by `?`, but for those in other rows |
 //! | `IndexError` | Rust code requested an element that the tensor does not have |
-//! | `MemoryError` | an allocation for the export failed |
+//! | `MemoryError` | an allocation failed |
 //! | `AttributeError` | `from_dlpack` of an object without `__dlpack__` (a `PyTensor` argument: `TypeError`); the message says what to pass |
 //! | any other | another library raised it, and it is passed on unchanged; or NumPy is missing (`ModuleNotFoundError`) |
 //! | `RuntimeError` | code of the class panicked, or the object is in use; an [`Error`](crate::Error) that a function of yours returns by `?` says that the runtime of a device failed or that its library is missing |

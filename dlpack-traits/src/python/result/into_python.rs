@@ -32,9 +32,8 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     ///
     /// # Errors
     ///
-    /// `ModuleNotFoundError` without NumPy, and what NumPy raises: `BufferError` for a dtype
-    /// that it does not have, `RuntimeError` for elements of several lanes. The tensor is then
-    /// released.
+    /// `BufferError` if the tensor cannot be exported or NumPy lacks its dtype, `RuntimeError` for
+    /// elements of several lanes, `ModuleNotFoundError` without NumPy. The tensor is then released.
     fn into_numpy(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         array_of(py, self.into_dlpack().map_err(exchange_error)?)
     }
@@ -72,7 +71,8 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     ///
     /// # Errors
     ///
-    /// What the library raises, for example for a dtype that it does not have. On an error the
+    /// `BufferError` if the tensor cannot be exported, and what the library raises, for example for
+    /// a dtype that it does not have. On an error the
     /// tensor is released. For a tensor on the device of a `PyDeviceTensor`, `TypeError` if no
     /// library was found.
     fn into_object_like<'py, L: LibraryOf + ?Sized>(
