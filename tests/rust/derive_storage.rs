@@ -290,6 +290,9 @@ fn each_variant_is_shared_in_the_same_memory() {
     }
     let memory: Arc<[i16]> = Arc::from([1, 2]);
     for mixed in [Mixed::Frozen(Arc::clone(&memory)), Mixed::Boxed(Box::new(Arc::clone(&memory)))] {
+        // The owner that shares the memory can share it again.
+        let owner = mixed.share().and_then(|owner| owner.share()).expect("an owner");
+        assert_eq!(owner.data().as_ptr(), memory.as_ptr().cast());
         let shared = tensor(mixed, 2).to_dlpack().expect("a tensor");
         assert_eq!(shared.data_ptr(), memory.as_ptr().cast());
     }

@@ -79,6 +79,28 @@ fn an_axis_with_a_negative_stride_is_named() {
     assert!(text.contains("expected stride 1 to be at least 0, got -1"), "{text}");
 }
 
+/// A window of a larger buffer, which begins at the first element.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Window {
+    data: ImportedStorage<u8>,
+    shape: [u8; 2],
+    strides: [i8; 2],
+    #[dlpack(offset(bytes))]
+    start: usize,
+    #[dlpack(len(bytes))]
+    len: usize,
+}
+
+/// A negative stride reaches elements before the first one only along an axis of several.
+#[test]
+fn nothing_lies_before_a_window() {
+    let window: Window = built(&bytes(&[1, 3]).strided(&[-3, 1], 0)).unwrap();
+    assert_eq!((window.shape, window.strides, window.start), ([1, 3], [-3, 1], 0));
+    let text = refused::<Window>(&bytes(&[2, 3]).strided(&[-3, 1], 3));
+    assert!(text.contains("stride 0") && text.contains("got -3"), "{text}");
+}
+
 /// Three bytes, of a tensor with its own dtype.
 #[derive(Clone, Copy, Debug, PartialEq, tensors::Element)]
 #[dlpack(crate = ::tensors, any_bits)]

@@ -166,6 +166,22 @@ fn an_import_is_exported_many_times() {
     }
 }
 
+/// As a tensor it shares the memory that it shares as a storage.
+#[test]
+fn an_import_shares_its_memory() {
+    let drops = Drops::new();
+    let (_, taken) = cases()[0].import::<DLManagedTensorVersioned>(&drops);
+    let storage = ImportedStorage::<tensors::AnyElement>::new(taken.unwrap()).unwrap();
+    let (first, tensor): (_, &dyn DLPackExport) = (storage.data().as_ptr(), &storage);
+    let owners = [tensor.share(), tensor.storage().and_then(Storage::share)];
+    for owner in owners {
+        assert_eq!(owner.expect("an owner").data().as_ptr(), first);
+    }
+    assert_eq!(drops.count(), 0);
+    drop(storage);
+    assert_eq!(drops.count(), 1);
+}
+
 /// Flags that are not defined by the standard, and IS_COPIED, are not passed on.
 #[test]
 fn flags_of_the_producer_are_not_passed_on() {

@@ -208,6 +208,8 @@ fn elements_at_address_zero_are_rejected() {
         (usize::MAX - 11, &[1], 0, Some(Error::SizeOverflow)),
         (usize::MAX - 12, &[1], 0, None),
         (usize::MAX - 16, &[1], 8, Some(Error::SizeOverflow)),
+        // The same highest bits in both.
+        (usize::MAX - 1023, &[1], 7 << 61, Some(Error::SizeOverflow)),
     ] {
         let mut case = dims(&[3], Some(strides)).strided(strides, byte_offset);
         case.address = Some(data);
