@@ -1,12 +1,11 @@
 //! A reference-counted value whose exports, one at a time, allocate nothing for up to 8 dimensions:
 //! [`ExportArc`].
 //!
-//! An export and its deleter need two locked instructions of 5 ns each, because a loan must be
-//! exclusive and the end of a loan can be the end of the block. They take as long as the
-//! allocation that they replace (`docs/benchmarks.md`). Rejected: a flag that is returned by a
-//! plain store (it leaks the block if the last handle is dropped at that moment), loans on
-//! the home thread only, and a fence by a system call (not portable, and invisible to Miri
-//! and loom).
+//! An export and its deleter need two locked instructions of 5 ns each: one consumer at a time has
+//! the C struct, and its return can free the allocation. They take as long as the allocation that
+//! they replace (`docs/benchmarks.md`). Rejected: a flag that is returned by a plain store (it leaks
+//! the allocation if the last handle is dropped at that moment), the struct for exports on one
+//! thread only, and a fence by a system call (not portable, and invisible to Miri and loom).
 
 use core::fmt;
 use core::ops::Deref;
