@@ -20,6 +20,8 @@ CONSUMERS = (
 )
 # Libraries that take objects as arrays, or to other processes.
 LIBRARIES = ("matplotlib", "PIL", "pandas", "sklearn", "joblib", "distributed", "ray")
+# Modules of the examples that only some steps build.
+EXAMPLES = ("array_functions",)
 # Names that only other steps of the full test suite use.
 TOOLS = (
     *("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl"),
@@ -55,7 +57,7 @@ def run_in_a_new_process(code):
 def pytest_configure():
     """Stops the run if the modules under test or the required consumers are not the
     expected ones."""
-    unknown = REQUIRED - set(CONSUMERS) - set(LIBRARIES) - set(TOOLS)
+    unknown = REQUIRED.difference(CONSUMERS, LIBRARIES, EXAMPLES, TOOLS)
     if unknown:
         raise pytest.UsageError(f"DLPACK_REQUIRE names unknown consumers: {unknown}")
     for name in MODULES:

@@ -280,12 +280,12 @@ __kernel void axpy(float a, __global const float* x, __global const float* y,
 def axpy():
     """The function of examples/functions, with a kernel on the queue of the arrays of dpnp, which
     has no order."""
-    from array_functions import axpy
     from dpctl import program
 
+    functions = require("array_functions")
     queue = dpt.zeros(1, dtype="float32").sycl_queue
     kernel = program.create_program_from_source(queue, AXPY).get_sycl_kernel("axpy")
-    return functools.partial(axpy, kernel)
+    return functools.partial(functions.axpy, kernel)
 
 
 @pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
@@ -316,8 +316,7 @@ def test_a_kernel_waits_for_their_pending_work(axpy):
 @pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
 def test_arguments_of_a_kernel(axpy):
     """Another dtype, another rank, host memory, and what the function itself rejects."""
-    import array_functions
-
+    array_functions = require("array_functions")
     x = dpt.ones(4, dtype="float32")
     for wrong, error, words in [
         (dpt.ones(4, dtype="int32"), TypeError, "expected float32, got int32"),

@@ -58,7 +58,8 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
         run_tests(stage, &mut command)?;
     }
     let folder = modules(context, &environment, stage)?;
-    let required = format!("{},{}", environment.required_there(), NAMES.join(","));
+    let runtimes_named = NAMES.join(",");
+    let required = [environment.required_there(), &runtimes_named, FUNCTIONS.name].join(",");
     for (first, second, index) in
         [(&runtimes.intel, None, 0), (&runtimes.pocl, Some(&runtimes.intel), 1)]
     {
