@@ -314,8 +314,10 @@ def test_a_kernel_waits_for_their_pending_work(axpy):
 
 
 @pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
-def test_arguments_of_a_kernel(axpy):
+def test_arguments_of_a_kernel(axpy, monkeypatch):
     """Another dtype, another rank, host memory, and what the function itself rejects."""
+    from dpctl import program
+
     array_functions = require("array_functions")
     x = dpt.ones(4, dtype="float32")
     for wrong, error, words in [
@@ -325,8 +327,15 @@ def test_arguments_of_a_kernel(axpy):
     ]:
         with pytest.raises(error, match=words):
             axpy(1.0, x, wrong)
-    with pytest.raises(TypeError, match="kernel of dpctl"):
-        array_functions.axpy(1, 1.0, x, x)
+    class Kernel(program.SyclKernel):
+        def addressof_ref(self):
+            return 8
+
+    # A class of Python code, also in the place of dpctl's, may return any address.
+    monkeypatch.setattr(program, "SyclKernel", Kernel)
+    for kernel in [1, Kernel()]:
+        with pytest.raises(TypeError, match="kernel of dpctl"):
+            array_functions.axpy(kernel, 1.0, x, x)
     with pytest.raises(ValueError, match="of one length"):
         axpy(1.0, x, dpt.ones(5, dtype="float32"))
     check_leaks(lambda: axpy(1.0, x, x))

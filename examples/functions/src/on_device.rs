@@ -10,6 +10,7 @@ use dlpack_traits::python::{IntoPython, PyDeviceTensor};
 use dlpack_traits::{DLPackExport, DataType};
 use libloading::Library;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 
 /// Memory of a device that Rust has allocated.
@@ -51,9 +52,7 @@ pub(crate) fn axpy<'py>(
     x: PyDeviceTensor<'py, OneApi, f32, 1>,
     y: PyDeviceTensor<'py, OneApi, f32, 1>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if !kernel.is_instance(&py.import("dpctl.program")?.getattr("SyclKernel")?)? {
-        return Err(PyTypeError::new_err("expected a kernel of dpctl"));
-    }
+    let kernel_ref = kernel_ref(kernel)?;
     if x.dims() != y.dims() || !x.is_row_major() || !y.is_row_major() {
         return Err(PyValueError::new_err("expected two contiguous arrays of one length"));
     }
@@ -65,14 +64,39 @@ pub(crate) fn axpy<'py>(
         let [from, with] = [x.as_ptr_on(stream)?, y.as_ptr_on(stream)?];
         let arguments =
             [(&raw const a).cast(), from.cast(), with.cast(), out.data.as_ptr().cast_const()];
-        let kernel = kernel.call_method0("addressof_ref")?.extract()?;
-        submit(kernel, stream.handle().as_ptr(), &arguments, shape)?;
+        // SAFETY: 1. The object owns the kernel and is borrowed meanwhile; the caller promises its
+        // arguments. 2. The stream owns its queue; DPCTL reports a kernel of another context.
+        // 3. The arrays have `shape[0]` elements, and `as_ptr_on` made them ready on the queue; their
+        // memory is freed after its work.
+        unsafe { submit(kernel_ref, stream.handle().as_ptr(), &arguments, shape)? };
     }
     out.into_object_like(py, &x)
 }
 
+/// The address of the `sycl::kernel` of an object.
+///
+/// Python code can define a class whose `addressof_ref` returns any number, also a subclass of
+/// `SyclKernel`. It cannot define a static type, as that class is, nor change its methods.
+fn kernel_ref(kernel: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let class = kernel.get_type();
+    // SAFETY: the class is a type object, which `class` keeps alive.
+    let flags = unsafe { ffi::PyType_GetFlags(class.as_type_ptr()) };
+    let is_static = flags & ffi::Py_TPFLAGS_HEAPTYPE == 0;
+    if !is_static || class.fully_qualified_name()? != "dpctl.program._program.SyclKernel" {
+        return Err(PyTypeError::new_err("expected a kernel of dpctl"));
+    }
+    kernel.call_method0("addressof_ref")?.extract()
+}
+
 /// Enqueues `axpy` on a queue, for as many elements as `shape` has.
-fn submit(
+///
+/// # Safety
+///
+/// 1. `kernel` is the address of a live `sycl::kernel` with the four arguments of `axpy`.
+/// 2. `queue` is a live `sycl::queue` of the kernel's context.
+/// 3. The pointers in `arguments` have these elements until the kernel has ended, and are ready on
+///    the queue.
+unsafe fn submit(
     kernel: usize,
     queue: *mut c_void,
     arguments: &[*const c_void; 4],
@@ -89,8 +113,7 @@ fn submit(
     let kernel = ptr::with_exposed_provenance(kernel);
     let (first, types, count) =
         (arguments.as_ptr(), [FLOAT32, VOID_PTR, VOID_PTR, VOID_PTR], shape.as_ptr());
-    // SAFETY: the caller's kernel has these four arguments; each array has as many elements as
-    // `shape`, and is ready on the queue.
+    // SAFETY: by 1 to 3 the kernel, the queue and the arguments are valid.
     let event = unsafe {
         submit(kernel, queue, first, types.as_ptr(), types.len(), count, 1, ptr::null(), 0)
     };
