@@ -82,7 +82,7 @@
 //! Consumers may write to the tensor of an object whose storage shares write access, such as a
 //! [`SharedBuffer`](crate::SharedBuffer), a writable [`ImportedStorage`](crate::ImportedStorage) or a
 //! [`DeviceBuffer`](crate::backend::DeviceBuffer). Every other tensor is exported READ_ONLY. A capsule
-//! of DLPack before 1.0 has no such flag: whoever requests it receives a copy of a READ_ONLY tensor.
+//! of DLPack before 1.0 has no such flag: a consumer that requests it gets a copy of a READ_ONLY tensor.
 //!
 //! # The exchange table
 //!
