@@ -300,6 +300,61 @@ fn large_tensors_are_copied() {
     compare(shared, &numbers, &[SIDE, SIDE], &[1, SIDE], 0);
 }
 
+/// Copies of 4 MiB and more are made to memory for which huge pages were requested, as NumPy
+/// requests them: without them most of the time is spent in page faults.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn large_copies_are_made_to_huge_pages() {
+    use std::io::Write as _;
+
+    const LEN: usize = 2 << 20;
+    if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+        // Not `eprintln!`, which the test harness swallows when a test passes.
+        let _ = writeln!(std::io::stderr(), "skipped: this system has no huge pages");
+        return;
+    }
+    let numbers = SharedBuffer::from_slice(&vec![1_u32; LEN]).unwrap();
+    let flat = Flat(numbers.clone(), [LEN]);
+    let exported = of(&flat);
+    assert!(prefers_huge_pages(exported.data().addr() + LEN * 2));
+    let imported = flat.into_dlpack().unwrap().import().unwrap();
+    for copy in [imported.elements::<u32>().unwrap().to_vec().unwrap(), numbers.to_vec()] {
+        assert!(copy.len() == LEN && copy.iter().all(|&number| number == 1));
+        assert!(prefers_huge_pages(copy[LEN / 2..].as_ptr().addr()));
+    }
+}
+
+/// Whether the pages at an address have the advice: `hg` in `/proc/self/smaps`.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn prefers_huge_pages(address: usize) -> bool {
+    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let mut lines = maps.lines();
+    lines.find(|line| contains(line, address)).expect("mapped memory");
+    let flags = lines.find_map(|line| line.strip_prefix("VmFlags:")).expect("flags");
+    flags.split_whitespace().any(|flag| flag == "hg")
+}
+
+/// Whether a line is the first one of the mapping with this address: `from-to ...`.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn contains(line: &str, address: usize) -> bool {
+    let bounds = line.split_whitespace().next().and_then(|range| range.split_once('-'));
+    bounds.is_some_and(|(from, to)| {
+        let [from, to] = [from, to].map(|bound| usize::from_str_radix(bound, 16));
+        matches!((from, to), (Ok(from), Ok(to)) if (from..to).contains(&address))
+    })
+}
+
+/// A one-dimensional tensor.
+#[cfg(all(target_os = "linux", not(miri)))]
+struct Flat(SharedBuffer<u32>, [usize; 1]);
+
+#[cfg(all(target_os = "linux", not(miri)))]
+impl DLPackExport for Flat {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&self.1).data(self.0.data())
+    }
+}
+
 /// Three numbers in each of four columns, which are four apart. The last one of each is
 /// padding that no one has written, as in faer's `Mat`.
 struct Padded {

@@ -22,7 +22,7 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{AnyBits, Element, bytes_of, bytes_of_mut, zero};
 use crate::error::Error;
-use crate::storage::{DataRef, SharedOwner, Storage, TryArc};
+use crate::storage::{DataRef, SharedOwner, Storage, TryArc, try_vec};
 use crate::stream::{StreamArg, Synchronize};
 
 /// Device memory, with the stream on which it is filled. A clone is another owner of the
@@ -157,9 +157,7 @@ impl<B: Backend> DeviceBuffer<B> {
             return Err(Error::ElementMismatch { requested: T::DTYPE, found: self.dtype() });
         }
         let len = self.byte_len().checked_div(size_of::<T>()).unwrap_or(0);
-        let mut elements = Vec::new();
-        let bytes = self.byte_len();
-        elements.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+        let mut elements = try_vec(len)?;
         elements.resize(len, zero());
         let to = bytes_of_mut(&mut elements);
         if self.device() == Device::CPU {

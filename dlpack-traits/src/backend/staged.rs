@@ -9,6 +9,7 @@ use super::memory::MemoryRef;
 use super::{Backend, Stream, WorkStream, deferred_free};
 use crate::device::Device;
 use crate::error::Error;
+use crate::storage::try_vec;
 
 /// Size of the staging buffer: large enough that the wait after each piece is short
 /// compared to its copy, and small enough that the copy on the host finds most of the bytes
@@ -41,7 +42,7 @@ pub(super) unsafe fn from_host<B: Backend>(
         // returns, and then the copy is done (5 of `Backend`).
         return unsafe { (memcpy.copy)(stream, host, to, from.len()) };
     }
-    let mut piece = reserved(from.len())?;
+    let mut piece = try_vec(from.len().min(PIECE))?;
     for (to, from) in places(to).zip(from.chunks(PIECE)) {
         piece.clear();
         piece.extend_from_slice(from);
@@ -74,7 +75,7 @@ pub(super) unsafe fn to_host<B: Backend>(
         // returns, and then the copy is done (5 of `Backend`).
         return unsafe { (memcpy.copy)(stream, from, host, to.len()) };
     }
-    let mut piece = reserved(to.len())?;
+    let mut piece = try_vec(to.len().min(PIECE))?;
     for (from, to) in places(from).zip(to.chunks_mut(PIECE)) {
         piece.resize(to.len(), 0);
         // SAFETY: 1. By our caller's 1, the device has the bytes; `piece` has as many, and
@@ -84,14 +85,6 @@ pub(super) unsafe fn to_host<B: Backend>(
         to.copy_from_slice(&piece);
     }
     Ok(())
-}
-
-/// Allocates the staging buffer for a copy of `byte_len` bytes.
-fn reserved(byte_len: usize) -> Result<Vec<u8>, Error> {
-    let bytes = byte_len.min(PIECE);
-    let mut piece = Vec::new();
-    piece.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
-    Ok(piece)
 }
 
 fn host(data: *mut u8) -> MemoryRef {

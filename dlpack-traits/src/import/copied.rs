@@ -10,6 +10,7 @@ use crate::dtype::DataType;
 use crate::element::Readable;
 use crate::error::Error;
 use crate::flags::Flags;
+use crate::storage::try_vec;
 use crate::strides::MAX_NDIM;
 
 /// Copies all elements, contiguously in the given order. A `T` of `u8` copies the bytes of
@@ -37,7 +38,7 @@ pub(crate) fn copy_elements<T: Readable>(
         copy(tensor, order, &place, typed.len)?
     };
     let elements = bytes.chunks_exact(size_of::<T>());
-    let mut copy = room(elements.len(), size_of::<T>())?;
+    let mut copy = try_vec(elements.len())?;
     if !T::are_valid(&bytes) {
         return Err(Error::InvalidBits { dtype: asked });
     }
@@ -113,8 +114,9 @@ fn copy(
             (turned(place.shape, &mut shape), turned(place.strides, &mut strides))
         }
     };
-    let mut copy = room(len, place.size)?;
-    copy.resize(len.saturating_mul(place.size), 0);
+    let bytes = len.saturating_mul(place.size);
+    let mut copy = try_vec(bytes)?;
+    copy.resize(bytes, 0);
     source.copy((shape, strides), place.step, place.size, &mut copy);
     Ok(copy)
 }
@@ -126,15 +128,6 @@ pub(super) fn turned<'a>(numbers: &[i64], to: &'a mut [i64; MAX_NDIM]) -> &'a [i
         *to = *from;
     }
     to
-}
-
-/// Allocates room for `len` elements of `size` bytes.
-fn room<T>(len: usize, size: usize) -> Result<Vec<T>, Error> {
-    let bytes = len.saturating_mul(size);
-    let mut room = Vec::new();
-    let items = bytes.checked_div(size_of::<T>()).unwrap_or(0);
-    room.try_reserve_exact(items).map_err(|_| Error::OutOfMemory { bytes })?;
-    Ok(room)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::element::{AnyBits, Element, Readable};
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::import::{Elements, Exclusive, Frozen, Typed};
-use crate::storage::{DataMut, DataRef, SharedOwner, Storage};
+use crate::storage::{DataMut, DataRef, SharedOwner, Storage, try_vec};
 
 /// The arguments of an array constructor: the lowest address, strides that are not negative,
 /// and the axes to invert afterwards.
@@ -147,8 +147,7 @@ impl<T: Readable> Elements<'_, T> {
 }
 
 fn usizes(dims: &[i64]) -> Result<Vec<usize>, Error> {
-    let mut converted = Vec::new();
-    reserve(&mut converted, dims.len())?;
+    let mut converted = try_vec(dims.len())?;
     for &dim in dims {
         converted.push(usize::try_from(dim).map_err(|_| Error::SizeOverflow)?);
     }

@@ -6,6 +6,7 @@ use core::alloc::Layout;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
+use super::huge_pages::prefer_huge_pages;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 
@@ -17,25 +18,6 @@ pub(crate) const ALIGNMENT: usize = 64;
 /// For a larger alignment the common allocators do not use fresh pages, which are zero
 /// already, but write zeros to all of the memory.
 const ASKED: usize = 16;
-
-/// Size in bytes from which huge pages are requested: the size of two of them.
-#[cfg(all(target_os = "linux", feature = "pyo3", not(miri)))]
-const HUGE: usize = 4 << 20;
-
-/// Requests huge pages. Without them a large copy spends most of its time in page faults,
-/// one for each page; NumPy requests huge pages too.
-#[cfg(all(target_os = "linux", feature = "pyo3", not(miri)))]
-fn prefer_huge_pages(start: NonNull<u8>, byte_len: usize) {
-    /// A multiple of the smallest page size of every current system.
-    const PAGE: usize = 1 << 16;
-    let skipped = start.addr().get().wrapping_neg() & PAGE.wrapping_sub(1);
-    let whole = byte_len.saturating_sub(skipped) & !PAGE.wrapping_sub(1);
-    // SAFETY: the pages lie inside of an allocation of `byte_len` bytes. The advice does
-    // not change their contents; it can only affect the time that accesses take.
-    unsafe {
-        libc::madvise(start.as_ptr().wrapping_add(skipped).cast(), whole, libc::MADV_HUGEPAGE)
-    };
-}
 
 /// Initialized host memory: new memory, zeroed and aligned to [`ALIGNMENT`] bytes, or that of
 /// a `Vec`, aligned for its elements.
@@ -65,10 +47,7 @@ impl AlignedBuf {
         // SAFETY: the layout has a size of at least one byte.
         let start = unsafe { alloc_zeroed(layout) };
         let start = NonNull::new(start).ok_or(Error::OutOfMemory { bytes: byte_len })?;
-        #[cfg(all(target_os = "linux", feature = "pyo3", not(miri)))]
-        if byte_len >= HUGE {
-            prefer_huge_pages(start, byte_len);
-        }
+        prefer_huge_pages(start.addr().get(), byte_len);
         let skipped = start.addr().get().wrapping_neg() & ALIGNMENT.wrapping_sub(1);
         // The allocation is aligned to `ASKED`, so `skipped` is at most the number of bytes that
         // the layout has beyond `byte_len`, and the address does not saturate.

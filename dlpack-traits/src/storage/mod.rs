@@ -8,6 +8,7 @@ mod aligned_buf;
 mod block_buffer;
 mod data;
 mod erase;
+mod huge_pages;
 mod memory;
 mod shared_buffer;
 mod shared_owner;
@@ -15,6 +16,7 @@ mod std_impls;
 mod synchronize;
 mod try_arc;
 mod try_box;
+mod try_vec;
 
 pub use data::{DataMut, DataRef};
 pub use shared_buffer::SharedBuffer;
@@ -27,6 +29,7 @@ pub(crate) use memory::{ForeignInfo, Memory, OwnLayout, Strided};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_arc::{TryArc, UninitTryArc};
 pub(crate) use try_box::{fill, try_place};
+pub(crate) use try_vec::try_vec;
 
 /// Memory that contains the elements of a tensor: the type of a `data` field.
 ///

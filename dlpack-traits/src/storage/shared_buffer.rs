@@ -9,6 +9,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
+use super::huge_pages::prefer_huge_pages;
 use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
@@ -133,6 +134,7 @@ impl<T: AnyBits> SharedBuffer<T> {
     pub fn to_vec(&self) -> Vec<T> {
         let len = self.len();
         let mut copy = Vec::<T>::with_capacity(len);
+        prefer_huge_pages(copy.as_ptr().addr(), size_of_val(copy.spare_capacity_mut()));
         if let Some(room) = copy.spare_capacity_mut().get_mut(..len) {
             self.read(0, room);
             // SAFETY: the capacity is at least `len`, and `read` wrote that many elements.
