@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::Outcome;
 
 /// The checkout that the command runs in.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Checkout {
     root: PathBuf,
 }

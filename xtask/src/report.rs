@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::run::Stage;
+use crate::run::{Screen, Stage};
 
 /// How a step ended.
 pub(crate) type Ending = Result<(), Stop>;
@@ -65,12 +65,13 @@ impl Report {
     /// Runs one step: `number` of `total`.
     pub(crate) fn step(
         &mut self,
-        checkout: &Checkout,
+        (checkout, screen): (&Checkout, Screen),
         (number, total): (usize, usize),
         name: &'static str,
         body: impl FnOnce(&mut Stage) -> Ending,
     ) -> Outcome {
-        let mut stage = Stage::begin(checkout, &format!("[{number:>2}/{total}] {name}"), name)?;
+        let heading = format!("[{number:>2}/{total}] {name}");
+        let mut stage = Stage::begin_on(checkout, &heading, name, screen)?;
         let ending = body(&mut stage);
         let log = stage.logged();
         let (result, remark) = match ending {
@@ -88,8 +89,14 @@ impl Report {
         let colon = if remark.is_empty() { "" } else { ": " };
         let loud = if result == "passed" { result.to_owned() } else { result.to_uppercase() };
         stage.note(&format!("{loud} in {seconds:.1} s{colon}{remark}"));
+        stage.release();
         self.rows.push(Row { name, result, remark, seconds });
         Ok(())
+    }
+
+    /// Appends the steps of another report.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.rows.extend(other.rows);
     }
 
     /// Whether any step failed.

@@ -2,6 +2,7 @@
 
 mod queue;
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::path::PathBuf;
@@ -23,6 +24,15 @@ const TAIL: usize = 80;
 /// How much of a line fits beside the seconds on a terminal.
 const WIDTH: usize = 64;
 
+/// When the lines of a stage are printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Screen {
+    /// At once, with its progress.
+    Direct,
+    /// When it has ended, because another stage runs at the same time.
+    Held,
+}
+
 /// A named piece of work with its own log, announced when it begins.
 #[derive(Debug)]
 pub(crate) struct Stage {
@@ -31,11 +41,23 @@ pub(crate) struct Stage {
     started: Instant,
     shown: Instant,
     live: bool,
+    /// The lines that are printed when the stage has ended; `None` if they are printed at once.
+    held: Option<RefCell<String>>,
 }
 
 impl Stage {
     /// Announces `heading` and opens the log named after `name`.
     pub(crate) fn begin(checkout: &Checkout, heading: &str, name: &str) -> Outcome<Self> {
+        Self::begin_on(checkout, heading, name, Screen::Direct)
+    }
+
+    /// [`begin`](Self::begin), with lines that are printed as the screen says.
+    pub(crate) fn begin_on(
+        checkout: &Checkout,
+        heading: &str,
+        name: &str,
+        screen: Screen,
+    ) -> Outcome<Self> {
         let log_path = checkout.log(name);
         let unwritable = |error| {
             format!(
@@ -49,16 +71,41 @@ impl Stage {
         File::create(&log_path).map_err(unwritable)?;
         // Other programs may write to it too.
         let log = File::options().append(true).open(&log_path).map_err(unwritable)?;
-        println!("{heading}");
         let now = Instant::now();
         let live = std::io::stdout().is_terminal() && std::env::var_os("CI").is_none();
-        Ok(Self { log_path, log, started: now, shown: now, live })
+        let held = match screen {
+            Screen::Direct => None,
+            Screen::Held => Some(RefCell::default()),
+        };
+        let stage = Self { log_path, log, started: now, shown: now, live, held };
+        stage.print(heading);
+        Ok(stage)
     }
 
     /// Prints one line under the heading.
-    #[expect(clippy::unused_self, reason = "a note belongs to the stage that is announced")]
     pub(crate) fn note(&self, line: &str) {
-        println!("        {line}");
+        self.print(&format!("        {line}"));
+    }
+
+    fn print(&self, line: &str) {
+        match &self.held {
+            None => println!("{line}"),
+            Some(held) => {
+                let mut held = held.borrow_mut();
+                held.push_str(line);
+                held.push('\n');
+            }
+        }
+    }
+
+    /// Prints the lines that were held, in one piece.
+    pub(crate) fn release(&self) {
+        if let Some(held) = &self.held {
+            // The other stage may have printed its progress.
+            self.clear_progress();
+            print!("{}", held.take());
+            flush();
+        }
     }
 
     /// Prints that the stage ended well, and when.
@@ -113,12 +160,12 @@ impl Stage {
         if first > 0 {
             // Tests go on after one that fails, and may push it out of the tail.
             for line in failures(&lines[..first]) {
-                println!("{line}");
+                self.print(line);
             }
             self.note(&format!("(the last {TAIL} lines of {})", self.log_path.display()));
         }
         for line in &lines[first..] {
-            println!("{line}");
+            self.print(line);
         }
     }
 
@@ -183,7 +230,7 @@ impl Stage {
 
     fn show_progress(&mut self, last: &str) {
         let interval = if self.live { TICK } else { HEARTBEAT };
-        if self.shown.elapsed() < interval {
+        if self.held.is_some() || self.shown.elapsed() < interval {
             return;
         }
         self.shown = Instant::now();

@@ -1,9 +1,13 @@
 //! Packages of the system, which the whole suite installs where it may.
 
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use crate::Outcome;
 use crate::run::{Stage, answer_of};
+
+/// Two steps may run at the same time; the package manager runs once at a time.
+static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// Installs packages of Debian or Ubuntu unless `present` reports that they are installed.
 /// `what` names them in the error, which states how to install them by hand.
@@ -15,6 +19,7 @@ pub(crate) fn ensure(
     present: impl Fn() -> bool,
     stage: &mut Stage,
 ) -> Outcome {
+    let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     if present() {
         return Ok(());
     }

@@ -1,7 +1,10 @@
 //! `cargo xtask test`: the steps and their order.
 
 use std::cell::OnceCell;
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
@@ -13,7 +16,7 @@ use crate::contribute::{
 };
 use crate::quality::{docs_rs, miri, publish, valgrind, wasm, wheels};
 use crate::report::{Ending, Report, Stop};
-use crate::run::Stage;
+use crate::run::{Screen, Stage};
 use crate::venv::{self, Environment, Packages};
 
 /// What steps share.
@@ -60,9 +63,11 @@ impl Context {
 }
 
 pub(crate) type Body = fn(&Context, &mut Stage) -> Ending;
+/// A step: its name, and the function that runs it.
+pub(crate) type Step = (&'static str, Body);
 
 /// Steps of `cargo xtask test`.
-const QUICK: &[(&str, Body)] = &[
+const QUICK: &[Step] = &[
     ("rules", rules::step),
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
@@ -75,7 +80,7 @@ const QUICK: &[(&str, Body)] = &[
 ];
 
 /// Steps of `cargo xtask test --full`.
-const FULL: &[(&str, Body)] = &[
+const FULL: &[Step] = &[
     ("lock file", checks::lock_file),
     ("rustfmt", checks::rustfmt),
     ("rules", rules::step),
@@ -118,42 +123,46 @@ const FULL: &[(&str, Body)] = &[
     ("example: node", examples::node),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
-    ("mutants", mutants::step),
     ("valgrind", valgrind::deleters),
-    ("instructions", instructions::step),
-    ("no python, address sanitizer", no_python::sanitized),
     ("eigen, address sanitizer", no_python::eigen),
-    ("wasm32 in node", wasm::step),
+    ("cargo-deny", checks::cargo_deny),
+];
+
+/// Steps of `cargo xtask test --full` that run one after the other, beside [`FULL`]: they need no
+/// Python, and build in folders of their own. One list alone leaves a quarter of two processors
+/// idle.
+const BESIDE: &[Step] = &[
     ("miri, stacked borrows", miri::stacked_borrows_part_once),
     ("miri, tree borrows", miri::tree_borrows_part_once),
     ("miri, other targets", miri::other_targets_once),
-    ("cargo-deny", checks::cargo_deny),
+    ("mutants", mutants::step),
+    ("instructions", instructions::step),
+    ("no python, address sanitizer", no_python::sanitized),
+    ("wasm32 in node", wasm::step),
 ];
 
 /// Runs all steps, or those whose names contain `step`; the exit code is a failure where
 /// any step failed.
 pub(crate) fn test(checkout: Checkout, full: bool, step: Option<&str>) -> Outcome<ExitCode> {
     // Without optimization the first build of the modules takes a third of the time.
-    let (steps, packages, profile) = if full {
-        (FULL, Packages::MOST, Profile::Release)
+    let (lists, packages, profile) = if full {
+        ([FULL, BESIDE], Packages::MOST, Profile::Release)
     } else {
-        (QUICK, Packages::Base, Profile::Dev)
+        ([QUICK, &[]], Packages::Base, Profile::Dev)
     };
-    let chosen = named(steps, step).map_err(|sentence| {
-        let in_full = !full && named(FULL, step).is_ok();
+    named(&lists.concat(), step).map_err(|sentence| {
+        let in_full = !full && named(&[FULL, BESIDE].concat(), step).is_ok();
         if in_full { format!("{sentence} With `--full` there is one.") } else { sentence }
     })?;
-    run_with(checkout, &chosen, packages, profile, 0)
+    let [steps, beside] = lists.map(|steps| containing(steps, step));
+    run_with(checkout, (&steps, &beside), packages, profile, 0)
 }
 
 /// The steps whose names contain `part`: all of them without a part. A step makes the
 /// environment and the modules that it needs, so each can be run alone.
-pub(crate) fn named(
-    steps: &[(&'static str, Body)],
-    part: Option<&str>,
-) -> Outcome<Vec<(&'static str, Body)>> {
+pub(crate) fn named(steps: &[Step], part: Option<&str>) -> Outcome<Vec<Step>> {
+    let chosen = containing(steps, part);
     let part = part.unwrap_or_default();
-    let chosen: Vec<_> = steps.iter().filter(|(name, _)| name.contains(part)).copied().collect();
     if chosen.is_empty() {
         let names: Vec<_> = steps.iter().map(|(name, _)| *name).collect();
         return Err(format!(
@@ -164,47 +173,61 @@ pub(crate) fn named(
     Ok(chosen)
 }
 
+fn containing(steps: &[Step], part: Option<&str>) -> Vec<Step> {
+    let part = part.unwrap_or_default();
+    steps.iter().filter(|(name, _)| name.contains(part)).copied().collect()
+}
+
 /// Runs steps, with an environment of these packages for those that want one.
-pub(crate) fn run(
-    checkout: Checkout,
-    steps: &[(&'static str, Body)],
-    packages: Packages,
-) -> Outcome<ExitCode> {
+pub(crate) fn run(checkout: Checkout, steps: &[Step], packages: Packages) -> Outcome<ExitCode> {
     run_for(checkout, steps, packages, 0)
 }
 
 /// As [`run`], with a time for those that go on for as long as they are told.
 pub(crate) fn run_for(
     checkout: Checkout,
-    steps: &[(&'static str, Body)],
+    steps: &[Step],
     packages: Packages,
     seconds: u32,
 ) -> Outcome<ExitCode> {
-    run_with(checkout, steps, packages, Profile::Release, seconds)
+    run_with(checkout, (steps, &[]), packages, Profile::Release, seconds)
 }
 
+/// Runs two lists of steps at the same time, each one after the other.
 fn run_with(
     checkout: Checkout,
-    steps: &[(&'static str, Body)],
+    (steps, beside): (&[Step], &[Step]),
     packages: Packages,
     profile: Profile,
     seconds: u32,
 ) -> Outcome<ExitCode> {
-    let context = Context {
-        checkout,
-        packages,
-        environment: OnceCell::new(),
-        modules: OnceCell::new(),
-        profile,
-        seconds,
-        newest: OnceCell::new(),
+    let (begun, total) = (AtomicUsize::new(0), steps.len() + beside.len());
+    let run = |checkout, steps: &[Step], screen| {
+        let context = Context {
+            checkout,
+            packages,
+            environment: OnceCell::new(),
+            modules: OnceCell::new(),
+            profile,
+            seconds,
+            newest: OnceCell::new(),
+        };
+        let mut report = Report::default();
+        for &(name, body) in steps {
+            let number = begun.fetch_add(1, Ordering::Relaxed) + 1;
+            report.step((&context.checkout, screen), (number, total), name, |stage| {
+                body(&context, stage)
+            })?;
+        }
+        Ok::<_, String>(report)
     };
-    let mut report = Report::default();
-    for (index, (name, body)) in steps.iter().enumerate() {
-        report.step(&context.checkout, (index + 1, steps.len()), name, |stage| {
-            body(&context, stage)
-        })?;
-    }
+    let copy = checkout.clone();
+    let (report, other) = thread::scope(|scope| {
+        let other = scope.spawn(|| run(copy, beside, Screen::Held));
+        (run(checkout, steps, Screen::Direct), other.join())
+    });
+    let mut report = report?;
+    report.append(other.unwrap_or_else(|panic| resume_unwind(panic))?);
     println!("{}", report.table());
     Ok(if report.any_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -250,15 +273,30 @@ mod tests {
 
     #[test]
     fn steps_are_chosen_by_a_part_of_their_name() {
-        let names = |steps: &[(&'static str, Body)], part| -> Vec<&'static str> {
+        let names = |steps: &[Step], part| -> Vec<&'static str> {
             named(steps, part).unwrap().into_iter().map(|(name, _)| name).collect()
         };
         assert_eq!(names(QUICK, None).len(), QUICK.len());
         assert_eq!(names(QUICK, Some("ui")), ["ui tests, python documents"]);
         assert_eq!(names(QUICK, Some("simulated")).len(), 2);
-        assert_eq!(names(FULL, Some("miri, tree")), ["miri, tree borrows"]);
+        assert_eq!(names(BESIDE, Some("miri, tree")), ["miri, tree borrows"]);
         let error = named(QUICK, Some("miri")).unwrap_err();
         assert!(error.contains("`miri`") && error.contains("ui tests"), "{error}");
+    }
+
+    #[test]
+    fn both_lists_run_and_a_failure_of_either_counts() {
+        let ending_of = |body: Body| {
+            let checkout = Checkout::find().unwrap();
+            let lists: (&[Step], &[Step]) = (&[("a list", |_, _| Ok(()))], &[("beside", body)]);
+            run_with(checkout, lists, Packages::Base, Profile::Dev, 0).unwrap()
+        };
+        let failing: Body = |_, stage| {
+            stage.note("printed when the step has ended");
+            Err(Stop::Failed("it fails".to_owned()))
+        };
+        assert_eq!(ending_of(|_, _| Ok(())), ExitCode::SUCCESS);
+        assert_eq!(ending_of(failing), ExitCode::FAILURE);
     }
 
     /// `--full` has every step of the quick run, so a name found there is found here.

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::contribute::develop::{EXAMPLE, TESTING};
-use crate::contribute::test::{self, Body, Context};
+use crate::contribute::test::{self, Context, Step};
 use crate::copy_sources::copy_sources;
 use crate::interpreter::Interpreter;
 use crate::quality::load::PYTHON;
@@ -127,7 +127,7 @@ const FINISHED: &str = "finished";
 const RECIPE: &str = "3";
 
 /// The steps, without the environment that they need.
-pub(crate) const STEPS: &[(&str, Body)] = &[
+pub(crate) const STEPS: &[Step] = &[
     ("free-threaded builds", builds),
     ("free-threaded python 3.13", |context, stage| run(&PYTHON_3_13, context, stage)),
     ("free-threaded python 3.14", |context, stage| run(&PYTHON_3_14, context, stage)),

@@ -7,7 +7,7 @@ use std::thread;
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::contribute::rust_tests::{SELECTION, run_tests};
-use crate::contribute::test::{self, Body, Context, python_environment, python_modules};
+use crate::contribute::test::{self, Context, Step, python_environment, python_modules};
 use crate::report::Ending;
 use crate::run::{Stage, cargo};
 use crate::venv::Packages;
@@ -18,12 +18,12 @@ const ROUNDS: &str = "1000000";
 const EXITS: &str = "1000";
 
 /// Steps of `cargo xtask load`.
-pub(crate) const LOAD: &[(&str, Body)] =
+pub(crate) const LOAD: &[Step] =
     &[("load, rust", rust), ("load, python", python), ("interpreter exits", exits)];
 /// Steps of `cargo xtask soak`.
-pub(crate) const SOAK: &[(&str, Body)] = &[("soak", soaked)];
+pub(crate) const SOAK: &[Step] = &[("soak", soaked)];
 /// What steps need that run Python.
-pub(crate) const PYTHON: &[(&str, Body)] =
+pub(crate) const PYTHON: &[Step] =
     &[("python environment", python_environment), ("python modules", python_modules)];
 
 /// A million exchanges on each thread, and a thousand ends.

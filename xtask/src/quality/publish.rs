@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::contribute::checks;
-use crate::contribute::test::{self, Body, Context};
+use crate::contribute::test::{self, Context, Step};
 use crate::copy_sources::copy_sources;
 use crate::quality::docs_rs;
 use crate::quality::miri::TOOLCHAIN;
@@ -18,7 +18,7 @@ use crate::run::{Stage, answer_of, cargo, cargo_of};
 use crate::tools;
 use crate::venv::Packages;
 
-const STEPS: &[(&str, Body)] = &[
+const STEPS: &[Step] = &[
     ("python environment", test::python_environment),
     ("packages", packages),
     ("docs without python", docs_rs::step),

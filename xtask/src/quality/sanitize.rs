@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::contribute::rust_tests::{SELECTION, run_tests};
-use crate::contribute::test::{Body, Context};
+use crate::contribute::test::{Context, Step};
 use crate::contribute::{no_python, test};
 use crate::quality::miri::TOOLCHAIN;
 use crate::quality::{asan_python, loom, miri, valgrind};
@@ -45,7 +45,7 @@ const THREADED_TESTS: &[&str] = &[
 ];
 
 /// Steps of `cargo xtask sanitize`.
-pub(crate) const STEPS: &[(&str, Body)] = &[
+pub(crate) const STEPS: &[Step] = &[
     ("python environment", test::python_environment),
     ("address sanitizer", address),
     ("leak sanitizer", leak),

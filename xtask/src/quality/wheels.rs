@@ -16,7 +16,7 @@ use crate::venv::{self, Environment, Packages};
 
 /// `cargo xtask wheels`, with the libraries that the environment in use has.
 pub(crate) fn wheels(checkout: Checkout) -> Outcome<ExitCode> {
-    let steps: [(&str, test::Body); 2] =
+    let steps: [test::Step; 2] =
         [("python environment", test::python_environment), ("wheels", step)];
     test::run(checkout, &steps, Packages::Base)
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::contribute::rules::Reference;
-use crate::contribute::test::{Body, Context};
+use crate::contribute::test::{Context, Step};
 use crate::quality::{miri, passed_before};
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
@@ -66,7 +66,7 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
 }
 
 /// The step of `cargo xtask trust`: all mutants.
-pub(crate) const ALL: &[(&str, Body)] = &[("all mutants", all)];
+pub(crate) const ALL: &[Step] = &[("all mutants", all)];
 
 fn all(context: &Context, stage: &mut Stage) -> Ending {
     let chosen = chosen(&context.checkout, &Choice::default())?;
