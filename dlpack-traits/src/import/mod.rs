@@ -19,6 +19,7 @@ mod from_tensor;
 mod import_error;
 mod import_trait;
 mod imported;
+mod imported_memory;
 mod imported_slice;
 mod imported_storage;
 mod into_raw;

@@ -3,7 +3,7 @@
 
 use super::ImportedTensor;
 use super::copied::turned;
-use super::imported_storage::{byte_offset_of, describe_layout_of, memory_of};
+use super::imported_memory::{byte_offset_of, describe_layout_of, memory_of};
 use crate::copy::Copied;
 use crate::describe::Order;
 use crate::error::Error;

@@ -1,0 +1,116 @@
+//! The memory of an imported tensor as a loan, for its next export: [`memory_of`],
+//! [`describe_layout_of`].
+
+use super::ImportedTensor;
+use crate::describe::{Describe, Shaped};
+use crate::dtype::DataType;
+use crate::flags::Flags;
+use crate::storage::{Access, DataRef, ForeignInfo};
+use crate::strides::MAX_NDIM;
+use crate::version::Version;
+
+/// The memory of an imported tensor, as a span of bytes.
+struct ByteSpan {
+    /// The lowest byte, or the handle.
+    start: *mut u8,
+    byte_len: usize,
+    /// Bytes from the start to the first element.
+    byte_offset: usize,
+}
+
+impl ByteSpan {
+    /// The import checked that the numbers fit: `checked::distance`, `checked::byte_span`.
+    #[inline(always)]
+    fn of(tensor: &ImportedTensor) -> Self {
+        let (first, bytes) = (tensor.data_ptr().cast_mut(), tensor.byte_range());
+        if !tensor.device().has_addresses() {
+            // The size of the object is not known; it extends at least to the last element.
+            let byte_offset = usize::try_from(tensor.byte_offset()).unwrap_or(0);
+            let byte_len = byte_offset.wrapping_add_signed(bytes.end);
+            return Self { start: first, byte_len, byte_offset };
+        }
+        let byte_len = bytes.end.wrapping_sub(bytes.start).unsigned_abs();
+        let lowest = first.wrapping_offset(bytes.start);
+        let start = if byte_len == 0 { core::ptr::dangling_mut::<u64>().cast() } else { lowest };
+        Self { start, byte_len, byte_offset: bytes.start.unsigned_abs() }
+    }
+}
+
+/// The memory of an imported tensor, from its lowest byte to its highest (on a device
+/// without addresses: from the handle on), with the access with which it was imported.
+///
+/// Inlined, so that the returned value is not copied through memory (measured: 12 ns per
+/// export).
+#[inline(always)]
+pub(super) fn memory_of(tensor: &ImportedTensor) -> DataRef<'_> {
+    memory_as(tensor, tensor.dtype())
+}
+
+/// As [`memory_of`], for a tensor whose elements are known to have the type `dtype`.
+#[inline(always)]
+pub(super) fn memory_as(tensor: &ImportedTensor, dtype: DataType) -> DataRef<'_> {
+    let ByteSpan { start, byte_len, .. } = ByteSpan::of(tensor);
+    let later = match tensor.version() {
+        Some(version) if version > Version::CURRENT && !dtype.is_well_formed() => later(version),
+        _ => 0,
+    };
+    let access = match tensor.access() {
+        Access::Shared if tensor.is_read_only() => Access::SharedReadOnly,
+        other => other,
+    };
+    let came = ForeignInfo { later, synchronized: tensor.synchronized() };
+    let device = tensor.device();
+    // SAFETY:
+    // 1. By 4 of `ImportedTensor::from_raw` there are that many bytes of one allocation, alive as
+    //    long as the handle; or `start` is the handle of an object with at least as many.
+    // 2. By 4 they are initialized, and the producer decides what they mean. Their type has
+    //    a size.
+    // 3. By 4 they may be read, and written unless the tensor is read-only. By 5 no
+    //    Rust reference conflicts, and other accesses are byte-wise atomic or
+    //    ordered; for memory that this crate lent, `access` states who else accesses it.
+    let data = unsafe { DataRef::from_foreign_parts(start, byte_len, dtype, device, access, came) };
+    let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
+    if padded { data.into_padded() } else { data }
+}
+
+/// The least number of minor versions by which the type of the elements is newer than this
+/// crate.
+#[cold]
+fn later(version: Version) -> u8 {
+    let minors = version.minor.saturating_sub(Version::CURRENT.minor);
+    minors.try_into().unwrap_or(u8::MAX)
+}
+
+/// Describes the layout of the elements within [`memory_of`] the tensor.
+#[inline(always)]
+pub(super) fn describe_layout_of<'a>(tensor: &'a ImportedTensor, out: Describe<'a>) -> Shaped<'a> {
+    let (shape, strides) = (tensor.shape(), tensor.strides());
+    out.shape_and_strides(shape, strides).byte_offset(byte_offset_of(tensor))
+}
+
+/// Describes the layout for elements that are arrays with these axes. A stride that is not
+/// a multiple of an element is an error.
+pub(super) fn describe_arrays<'a>(
+    tensor: &'a ImportedTensor,
+    axes: &[i64],
+    out: Describe<'a>,
+) -> Shaped<'a> {
+    let rank = tensor.ndim().saturating_sub(axes.len());
+    let shape = tensor.shape().get(..rank).unwrap_or_default();
+    let size = tensor.dtype().byte_size().and_then(|size| i64::try_from(size).ok()).unwrap_or(0);
+    let mut room = [0; MAX_NDIM];
+    let strides = room.get_mut(..rank).unwrap_or_default();
+    let some = tensor.numel() != 0;
+    for ((bytes, &stride), &dim) in strides.iter_mut().zip(tensor.strides()).zip(shape) {
+        // The stride of an axis of one element, or of an empty tensor, is not used. Other
+        // strides fit, because the elements do.
+        *bytes = if some && dim != 1 { stride.wrapping_mul(size) } else { 0 };
+    }
+    out.shape(shape).byte_strides(&*strides).byte_offset(byte_offset_of(tensor))
+}
+
+/// Bytes from the start of [`memory_of`] the tensor to its first element.
+#[inline(always)]
+pub(super) fn byte_offset_of(tensor: &ImportedTensor) -> usize {
+    ByteSpan::of(tensor).byte_offset
+}
