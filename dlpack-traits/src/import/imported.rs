@@ -187,7 +187,11 @@ impl ImportedTensor {
         // SAFETY: 1. to 4. Guaranteed by our caller's 1 to 4. 5. Implied by our caller's 5.
         let mut tensor = unsafe { Self::guarded(managed, policy, None) }?;
         if let Some(node) = tensor.node.get_mut() {
-            (node.lent, node.synchronized) = (Some(access), synchronized);
+            node.checked.access = match access {
+                Access::Shared if node.checked.access.is_read_only() => Access::SharedReadOnly,
+                access => access,
+            };
+            node.synchronized = synchronized;
         }
         Ok(tensor)
     }
@@ -240,12 +244,18 @@ impl ImportedTensor {
     /// [`is_alone`](Self::is_alone) instead.
     #[inline]
     pub(super) fn access(&self) -> Access {
-        match self.node.lent {
-            Some(Access::Exclusive) => Access::Shared,
-            Some(access) => access,
-            None if self.is_read_only() => Access::ForeignReadOnly,
-            None => Access::Shared,
+        match self.node.checked.access {
+            Access::Exclusive => Access::Shared,
+            access => access,
         }
+    }
+
+    /// Whether the elements are not padded and in ordinary memory of the host, as nearly always. An
+    /// export then takes constants in place of these fields.
+    #[inline(always)]
+    pub(super) fn is_plain(&self) -> bool {
+        let padded = self.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
+        self.device() == Device::CPU && !padded
     }
 
     /// The consumer that device memory was synchronized with.
@@ -260,7 +270,7 @@ impl ImportedTensor {
     /// reference to.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
-        self.node.lent == Some(Access::Exclusive)
+        self.node.checked.access == Access::Exclusive
     }
 
     /// Imports a tensor without a managed struct. `release` releases its owner when the handle
@@ -379,7 +389,7 @@ impl ImportedTensor {
     /// read-only memory is not exported in a legacy struct.
     #[inline]
     pub fn is_read_only(&self) -> bool {
-        self.node.checked.read_only
+        self.node.checked.access.is_read_only()
     }
 }
 

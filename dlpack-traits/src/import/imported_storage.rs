@@ -12,7 +12,9 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::imported_memory::{byte_offset_of, describe_arrays, describe_layout_of, memory_as};
+use super::imported_memory::{
+    byte_offset_of, describe_arrays, describe_layout_of, memory_as, plain_memory_as,
+};
 use super::{Elements, ElementsMut, Exclusive, ImportedTensor};
 use crate::describe::{AsLayout, Describe, Description, Shaped, check_imported};
 use crate::dtype::DataType;
@@ -22,6 +24,7 @@ use crate::export::{DLPackExport, export_owned};
 use crate::managed::ManagedTensor;
 use crate::storage::{DataRef, OwnLayout, SharedOwner, Storage, Strided};
 use crate::stream::StreamArg;
+use crate::version::Version;
 
 /// Imported memory as a storage: a `data` field that can be exported again, zero-copy.
 ///
@@ -255,17 +258,40 @@ impl<T: Readable> From<ImportedStorage<T>> for ImportedStorage {
 }
 
 impl<T: ImportedElement> ImportedStorage<T> {
-    /// The memory, with the element type of the tensor.
+    /// The element type of the tensor.
     #[inline(always)]
-    fn memory(&self) -> DataRef<'_> {
+    fn dtype(&self) -> DataType {
         // The check of each constructor compared them. The constant makes the checks of the
         // type constant too (measured: 45 instructions per export).
-        let dtype = match T::DTYPE {
+        match T::DTYPE {
             Some(dtype) if T::AXES.is_empty() => dtype,
             _ => self.tensor.dtype(),
-        };
-        let data = memory_as(self.imported(), dtype);
+        }
+    }
+
+    /// Whether the tensor is [plain](ImportedTensor::is_plain), and of a type that this crate
+    /// defines.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        // The major version is always the current one.
+        let minor = self.tensor.version().map_or(0, |version| version.minor);
+        self.tensor.is_plain() && (T::DTYPE.is_some() || minor <= Version::CURRENT.minor)
+    }
+
+    /// The memory of a tensor that is not [plain](ImportedTensor::is_plain).
+    #[cold]
+    #[inline(never)]
+    fn memory(&self) -> DataRef<'_> {
+        let data = memory_as(&self.tensor, self.dtype());
         if self.for_host { data.imported_for_host() } else { data }
+    }
+
+    /// [`describe`](DLPackExport::describe) of a tensor that is not
+    /// [plain](ImportedTensor::is_plain).
+    #[cold]
+    #[inline(never)]
+    fn describe_outlined<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        describe_layout_of(&self.tensor, out).data(self.memory())
     }
 }
 
@@ -290,8 +316,12 @@ impl<T: ImportedElement> OwnLayout for ImportedStorage<T> {
 impl<T: ImportedElement> Storage for ImportedStorage<T> {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
-        let data = self.memory().with_axes(Self::axes_in(self.imported()));
-        data.in_layout_of(self)
+        let data = if self.is_plain() {
+            plain_memory_as(&self.tensor, self.dtype())
+        } else {
+            self.memory()
+        };
+        data.with_axes(Self::axes_in(self.imported())).in_layout_of(self)
     }
 
     #[inline]
@@ -315,7 +345,14 @@ impl<T: ImportedElement> AsLayout for ImportedStorage<T> {
 impl<T: ImportedElement> DLPackExport for ImportedStorage<T> {
     #[inline(always)]
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        describe_layout_of(&self.tensor, out).data(self.memory())
+        if self.is_plain() {
+            let memory = plain_memory_as(&self.tensor, self.dtype());
+            describe_layout_of(&self.tensor, out).data(memory)
+        } else {
+            // Moved, so that the call does not force the other result into memory.
+            let description = self.describe_outlined(out)?;
+            Ok(description)
+        }
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

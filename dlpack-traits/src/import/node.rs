@@ -20,7 +20,7 @@ use crate::ffi::DLTensor;
 #[cfg(feature = "pyo3")]
 use crate::flags::Flags;
 use crate::managed::{Abi, GuardedRelease};
-use crate::storage::{Access, TryArc, UninitTryArc};
+use crate::storage::{TryArc, UninitTryArc};
 use crate::stream::ConsumerPlace;
 #[cfg(feature = "pyo3")]
 use crate::version::Version;
@@ -32,9 +32,6 @@ use crate::version::Version;
 /// import takes 12 ns instead of 17, but each move of the handle takes 6 to 18 ns more.
 pub(super) struct Node {
     pub(super) checked: Metadata,
-    /// The access with which this crate lent the elements; `None` if the tensor has passed
-    /// through C. Other producers are trusted to the extent of 5 of `from_raw`.
-    pub(super) lent: Option<Access>,
     /// The consumer with which the producer synchronized device memory, if this crate
     /// exported the tensor and it has not passed through C. Otherwise a consumer that names
     /// no stream.
@@ -109,7 +106,6 @@ impl Node {
     ) -> Result<TryArc<Self>, Error> {
         let mut node = vacant.fill(Self {
             checked: Metadata::new(claims, policy),
-            lent: None,
             synchronized: ConsumerPlace::DefaultStream,
             release,
         });

@@ -10,6 +10,7 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::flags::Flags;
+use crate::storage::Access;
 use crate::strides::{self, Extent};
 use crate::version::Version;
 
@@ -34,9 +35,11 @@ pub(super) struct Metadata {
     /// `None` for the legacy struct.
     pub(super) version: Option<Version>,
     pub(super) flags: Flags,
-    /// Whether consumers must not write: READ_ONLY is set, or the struct is a legacy one,
-    /// which has no flags, and the policy does not allow writes to its memory.
-    pub(super) read_only: bool,
+    /// The access with which this crate lent the elements. If the tensor has passed through C: that
+    /// of foreign memory, because other producers are trusted to the extent of 5 of `from_raw`. It
+    /// is read-only if READ_ONLY is set, or if the struct is a legacy one, which has no flags, and
+    /// the policy does not allow writes to its memory.
+    pub(super) access: Access,
     /// The address of the first element, which is NULL if the tensor is empty; on a device
     /// without addresses, the handle. Before the check, `data`.
     pub(super) first: *mut u8,
@@ -59,9 +62,10 @@ impl Metadata {
         Self {
             version: claims.version,
             flags: claims.flags,
-            read_only: match claims.version {
-                Some(_) => claims.flags.contains(Flags::READ_ONLY),
-                None => !policy.allows_legacy_writes(),
+            access: match claims.version {
+                Some(_) if claims.flags.contains(Flags::READ_ONLY) => Access::ForeignReadOnly,
+                None if !policy.allows_legacy_writes() => Access::ForeignReadOnly,
+                _ => Access::Shared,
             },
             first: claims.data,
             byte_offset: claims.byte_offset,

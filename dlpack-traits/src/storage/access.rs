@@ -7,15 +7,16 @@ use crate::byte_atomic;
 /// The access that a loan of memory permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
+    // The read-only ones first, so that one comparison finds them.
     /// No one writes: the loan was made from `&[T]`.
     Frozen,
-    /// Every owner may write: no Rust reference to the elements ever exists.
-    Shared,
     /// No one may write through the loan, but other owners may write meanwhile.
     SharedReadOnly,
     /// As `SharedReadOnly`, for foreign memory, which might be mapped read-only or lent
     /// from a `&[T]`.
     ForeignReadOnly,
+    /// Every owner may write: no Rust reference to the elements ever exists.
+    Shared,
     /// Only the borrower may read and write: the loan was made from `&mut [T]`.
     Exclusive,
 }
