@@ -33,9 +33,10 @@ impl<'a> Prototype<'a> {
             return Err(Error::TooManyDims { ndim });
         }
         let numel = strides::numel(shape.as_slice())?;
-        let bits = i128::from(numel).saturating_mul(i128::from(dtype.element_bits()));
-        let bytes = bits.saturating_add(7).div_euclid(8);
-        let byte_len = isize::try_from(bytes).map_err(|_| Error::SizeOverflow)?.unsigned_abs();
+        // 63 and 32 bits: the product fits.
+        let bits = u128::from(numel.unsigned_abs()).wrapping_mul(dtype.element_bits().into());
+        let bytes = isize::try_from(bits.div_ceil(8)).map_err(|_| Error::SizeOverflow)?;
+        let byte_len = bytes.unsigned_abs();
         Ok(Self { dtype, shape, device, byte_len })
     }
 

@@ -21,7 +21,7 @@ use crate::strides::MAX_NDIM;
 /// The header's contract:
 /// 1. `prototype` is NULL, or points to a struct whose `dtype`, `ndim`, `shape`
 ///    and `device` are initialized, and `shape` is NULL or has `ndim` entries if
-///    that is 1 to 64.
+///    that is 1 to 64, which no one writes during the call.
 /// 2. `out` is NULL, or may be written.
 /// 3. `SetError` is NULL, or may be called with `error_ctx` and two C strings.
 #[expect(non_snake_case, reason = "the header's name")]
@@ -74,14 +74,14 @@ const _: () = {
     assert!(align_of::<Fields>() == align_of::<DLTensor>());
 };
 
-/// Copies and validates the fields of a prototype that describe the new tensor. The
+/// Reads and validates the fields of a prototype that describe the new tensor. The
 /// header allows any value in the other fields, so they are not read.
 ///
 /// # Safety
 ///
-/// 1. As for 1. of [`allocate`].
+/// 1. 1 of [`allocate`], for the whole of `'a`.
 #[inline(always)]
-unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, TableError<Infallible>> {
+unsafe fn read<'a>(prototype: *const DLTensor) -> Result<Prototype<'a>, TableError<Infallible>> {
     if prototype.is_null() {
         return Err(TableError::NullArgument { name: "prototype" });
     }
@@ -94,15 +94,13 @@ unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, TableEr
     if shape.is_null() && ndim != 0 {
         return Err(Error::NullShape { ndim }.into());
     }
-    let dims = Dims::filled(ndim, |dims| {
-        if !dims.is_empty() {
-            // SAFETY: by 1 `shape` has as many entries, and `dims` is memory of this
-            // function.
-            unsafe { shape.copy_to_nonoverlapping(dims.as_mut_ptr(), dims.len()) };
-        }
-        Ok(())
-    })?;
-    Ok(Prototype::new(dtype.into(), dims, device.into())?)
+    let dims = if ndim == 0 {
+        &[][..]
+    } else {
+        // SAFETY: it is not NULL, and by 1 it has as many entries, which no one writes.
+        unsafe { core::slice::from_raw_parts(shape, ndim) }
+    };
+    Ok(Prototype::new(dtype.into(), Dims::borrowed(dims), device.into())?)
 }
 
 /// An error message as a C string, made without an allocation, because the error may be a

@@ -89,9 +89,18 @@ fn looked_for(dims: &[i64]) -> Option<*mut i64> {
 #[expect(clippy::cast_sign_loss, reason = "any bits will do")]
 #[inline]
 fn hash(dims: &[i64]) -> usize {
-    let mixed = dims.iter().fold(dims.len() as u64, |hash, &dim| {
+    let mix = |hash: u64, dim: i64| {
         (hash.rotate_left(5) ^ dim as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    });
+    };
+    let len = dims.len() as u64;
+    // No loop for few numbers: with one here and in `holds` a borrowed tensor takes 159
+    // instructions instead of 135, and 9.7 ns instead of 8.8.
+    let mixed = match *dims {
+        [a] => mix(len, a),
+        [a, b] => mix(mix(len, a), b),
+        [a, b, c] => mix(mix(mix(len, a), b), c),
+        _ => dims.iter().fold(len, |hash, &dim| mix(hash, dim)),
+    };
     (mixed >> 40) as usize
 }
 
@@ -123,7 +132,8 @@ impl Entry {
     }
 
     const fn unpack(packed: u32) -> Self {
-        Self { start: (packed & 0xFFFF) as usize, len: (packed >> 16) as usize }
+        // The optimizer then knows that the start is in the table.
+        Self { start: packed as usize & ROOM.wrapping_sub(1), len: (packed >> 16) as usize }
     }
 
     #[inline]
@@ -133,9 +143,15 @@ impl Entry {
 
     #[inline]
     fn holds(self, dims: &[i64]) -> bool {
-        let numbers = self.numbers();
-        numbers.len() == dims.len()
-            && numbers.iter().zip(dims).all(|(here, &dim)| here.load(Ordering::Relaxed) == dim)
+        let is = |here: &AtomicDim, dim: i64| here.load(Ordering::Relaxed) == dim;
+        match (self.numbers(), dims) {
+            ([a], &[c]) => is(a, c),
+            ([a, b], &[c, d]) => is(a, c) & is(b, d),
+            (numbers, dims) => {
+                numbers.len() == dims.len()
+                    && numbers.iter().zip(dims).all(|(here, &dim)| is(here, dim))
+            }
+        }
     }
 
     /// Returns the address of the numbers, for C.
@@ -145,7 +161,7 @@ impl Entry {
     }
 }
 
-const _: () = assert!(ROOM <= 1 << 16 && PLACES.is_power_of_two());
+const _: () = assert!(ROOM <= 1 << 16 && ROOM.is_power_of_two() && PLACES.is_power_of_two());
 
 /// An `i64` for targets without 64-bit atomics: its halves, in the order of the target's
 /// bytes. A consumer reads the number whole, after the store of its index entry, as it reads
