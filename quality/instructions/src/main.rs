@@ -34,7 +34,7 @@ use dlpack_traits::exchange::{self, NotImportable, ObjectHost, TableError};
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor};
 use dlpack_traits::{
     DLPackExport, DataType, Device, ExportArc, ImportedSlice, ImportedStorage, ImportedTensor,
-    ManagedTensor, SharedBuffer,
+    ManagedTensor, SharedBuffer, Storage,
 };
 
 /// How often each row is done; the counts are divided by it.
@@ -70,6 +70,23 @@ struct Imports {
 struct BufferMatrix {
     data: SharedBuffer<f32>,
     shape: [i64; 2],
+}
+
+/// A tensor of any dtype, rank and layout.
+#[derive(DLPackExport)]
+struct GeneralBytes {
+    data: SharedOrFrozen,
+    dtype: DataType,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    byte_offset: usize,
+}
+
+#[derive(Storage)]
+enum SharedOrFrozen {
+    Shared(SharedBuffer<u8>),
+    #[expect(dead_code, reason = "the branch that an export has to take or not")]
+    Frozen(Arc<[u8]>),
 }
 
 /// Objects are pointers to values, which are never modified.
@@ -186,14 +203,23 @@ fn from_object() {
     });
 }
 
-fn borrowed() {
+fn borrowed_matrix() {
     let data = SharedBuffer::from_slice(&[1.0; 256]).expect("memory");
-    let value = BufferMatrix { data, shape: [16, 16] };
-    let function = black_box(table::<BufferMatrix>().dltensor_from_py_object_no_sync);
+    borrowed(&BufferMatrix { data, shape: [16, 16] });
+}
+
+fn borrowed_general() {
+    let data = SharedOrFrozen::Shared(SharedBuffer::zeroed(1024).expect("memory"));
+    let (shape, strides) = (vec![16, 16], vec![16, 1]);
+    borrowed(&GeneralBytes { data, dtype: DataType::F32, shape, strides, byte_offset: 0 });
+}
+
+fn borrowed<T: DLPackExport + 'static>(value: &T) {
+    let function = black_box(table::<T>().dltensor_from_py_object_no_sync);
     again(|()| {
         let mut out = MaybeUninit::<DLTensor>::uninit();
         // SAFETY: the object lives, and `out` may be written.
-        let code = function.map(|function| unsafe { function(address(&value), out.as_mut_ptr()) });
+        let code = function.map(|function| unsafe { function(address(value), out.as_mut_ptr()) });
         assert_eq!(code, Some(0));
         out
     });
@@ -226,7 +252,7 @@ fn strided() -> Strided {
     Strided { data: vec![1.0; 256], shape: [8, 16], strides: [32, 1] }
 }
 
-const ROWS: [(&str, fn()); 13] = [
+const ROWS: [(&str, fn()); 14] = [
     ("export + deleter", || each(matrices(), |matrix| delete(exported(matrix)))),
     ("export, strided + deleter", || {
         each((0..TIMES).map(|_| strided()), |strided| delete(exported(strided)));
@@ -256,7 +282,8 @@ const ROWS: [(&str, fn()); 13] = [
         again(|()| matrix.tensor().map(|view| view.data_ptr()).ok());
     }),
     ("table: from object + deleter", from_object),
-    ("table: borrowed DLTensor", borrowed),
+    ("table: borrowed DLTensor", borrowed_matrix),
+    ("table: borrowed DLTensor, bytes with a run-time dtype", borrowed_general),
     ("table: allocator + deleter", allocator),
 ];
 
