@@ -16,9 +16,9 @@ use crate::checkout::Checkout;
 pub(crate) use queue::Job;
 
 /// The interval between progress messages on a terminal.
-const TICK: Duration = Duration::from_millis(250);
+pub(crate) const TICK: Duration = Duration::from_millis(250);
 /// The interval between progress messages in a captured log.
-const HEARTBEAT: Duration = Duration::from_secs(30);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(30);
 /// How many lines of a failing stage's log are printed.
 const TAIL: usize = 80;
 /// How much of a line fits beside the seconds on a terminal.
@@ -41,7 +41,8 @@ pub(crate) struct Stage {
     started: Instant,
     shown: Instant,
     live: bool,
-    /// The lines that are printed when the stage has ended; `None` if they are printed at once.
+    /// The lines that are printed when the stage has ended, below its heading; `None` if lines are
+    /// printed at once.
     held: Option<RefCell<String>>,
 }
 
@@ -75,10 +76,12 @@ impl Stage {
         let live = std::io::stdout().is_terminal() && std::env::var_os("CI").is_none();
         let held = match screen {
             Screen::Direct => None,
-            Screen::Held => Some(RefCell::default()),
+            Screen::Held => Some(RefCell::new(format!("{heading}\n"))),
         };
         let stage = Self { log_path, log, started: now, shown: now, live, held };
-        stage.print(heading);
+        stage.clear_progress();
+        let begins = if stage.held.is_some() { " begins beside the others" } else { "" };
+        println!("{heading}{begins}");
         Ok(stage)
     }
 
@@ -217,7 +220,14 @@ impl Stage {
             }
             self.show_progress(&last);
         }
-        self.clear_progress();
+        self.end_progress();
+    }
+
+    /// Removes the progress line that this stage printed.
+    fn end_progress(&self) {
+        if self.held.is_none() {
+            self.clear_progress();
+        }
     }
 
     /// Removes the progress line of a terminal.

@@ -6,8 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use crate::Outcome;
 use crate::run::{Stage, answer_of};
 
-/// Two steps may run at the same time; the package manager runs once at a time.
-static INSTALLING: Mutex<()> = Mutex::new(());
+/// Runs what only one step may do at a time, such as an installation: two steps may run at the
+/// same time.
+pub(crate) fn exclusively<T>(body: impl FnOnce() -> T) -> T {
+    static RUNNING: Mutex<()> = Mutex::new(());
+    let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    body()
+}
 
 /// Installs packages of Debian or Ubuntu unless `present` reports that they are installed.
 /// `what` names them in the error, which states how to install them by hand.
@@ -19,7 +24,16 @@ pub(crate) fn ensure(
     present: impl Fn() -> bool,
     stage: &mut Stage,
 ) -> Outcome {
-    let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    exclusively(|| install(what, packages, present, stage))
+}
+
+/// [`ensure`], while no other step installs anything.
+fn install(
+    what: &str,
+    packages: &[&str],
+    present: impl Fn() -> bool,
+    stage: &mut Stage,
+) -> Outcome {
     if present() {
         return Ok(());
     }

@@ -15,6 +15,7 @@ use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::interpreter::Interpreter;
 use crate::run::Stage;
+use crate::system::exclusively;
 
 /// Part of the hash. Increase it when a step other than pip changes.
 const RECIPE: &str = "1";
@@ -413,9 +414,11 @@ fn users_cache() -> Option<PathBuf> {
 /// Whether files can be made in a folder, which is made if it is not there.
 fn is_writable(folder: &Path) -> bool {
     let probe = folder.join(format!("probe-{}", std::process::id()));
-    let made = std::fs::create_dir_all(folder).and_then(|()| File::create(&probe));
-    // A file system of another user may allow creation and forbid removal.
-    made.is_ok() && std::fs::remove_file(&probe).is_ok()
+    exclusively(|| {
+        let made = std::fs::create_dir_all(folder).and_then(|()| File::create(&probe));
+        // A file system of another user may allow creation and forbid removal.
+        made.is_ok() && std::fs::remove_file(&probe).is_ok()
+    })
 }
 
 pub(crate) fn python_of(venv: &Path) -> PathBuf {
@@ -435,9 +438,9 @@ fn link(place: &Path, link: &Path) -> Outcome {
     }
     let fresh = link.with_extension(std::process::id().to_string());
     let folder = link.parent().unwrap_or(Path::new(""));
-    let made = std::fs::create_dir_all(folder)
-        .and_then(|()| symlink(place, &fresh))
-        .and_then(|()| std::fs::rename(&fresh, link));
+    let made = std::fs::create_dir_all(folder).and_then(|()| {
+        exclusively(|| symlink(place, &fresh).and_then(|()| std::fs::rename(&fresh, link)))
+    });
     made.map_err(|error| {
         format!(
             "{} cannot be made a link ({error}); remove it, then run this again.",

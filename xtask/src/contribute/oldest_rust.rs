@@ -8,6 +8,7 @@ use crate::checkout::Checkout;
 use crate::contribute::test::Context;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
+use crate::system::exclusively;
 use crate::venv;
 
 /// `rust-version` of the workspace.
@@ -124,7 +125,7 @@ fn downloaded(folder: &Path, stage: &mut Stage) -> Outcome<String> {
     // A new machine has no list of packages, and that of an old one may name packages that
     // newer ones have replaced.
     let update = ["update", "--quiet", "--option", "APT::Update::Error-Mode=any"];
-    stage.run(Command::new("apt-get").args(update))?;
+    exclusively(|| stage.run(Command::new("apt-get").args(update)))?;
     download(stage)
 }
 

@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Instant;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
@@ -16,7 +17,7 @@ use crate::contribute::{
 };
 use crate::quality::{docs_rs, miri, publish, valgrind, wasm, wheels};
 use crate::report::{Ending, Report, Stop};
-use crate::run::{Screen, Stage};
+use crate::run::{HEARTBEAT, Screen, Stage, TICK};
 use crate::venv::{self, Environment, Packages};
 
 /// What steps share.
@@ -69,13 +70,17 @@ pub(crate) type Step = (&'static str, Body);
 /// Steps of `cargo xtask test`.
 const QUICK: &[Step] = &[
     ("rules", rules::step),
-    ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
-    ("gpu tests, simulated", gpu_tests::simulated),
     ("vulkan and webgpu tests", vulkan_tests::vulkan),
     ("ui tests, python documents", rust_tests::ui_tests_and_python_documents),
+];
+
+/// Steps of `cargo xtask test` that run one after the other, beside [`QUICK`].
+const QUICK_BESIDE: &[Step] = &[
+    ("python environment", python_environment),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
+    ("gpu tests, simulated", gpu_tests::simulated),
     ("python tests, simulated gpus", gpu_tests::python_simulated),
 ];
 
@@ -124,20 +129,20 @@ const FULL: &[Step] = &[
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
     ("valgrind", valgrind::deleters),
-    ("eigen, address sanitizer", no_python::eigen),
     ("cargo-deny", checks::cargo_deny),
 ];
 
 /// Steps of `cargo xtask test --full` that run one after the other, beside [`FULL`]: they need no
-/// Python, and build in folders of their own. One list alone leaves a quarter of two processors
-/// idle.
-const BESIDE: &[Step] = &[
+/// Python, and all but the last build in folders that no step of `FULL` builds in. One list alone
+/// leaves a quarter of two processors idle.
+const FULL_BESIDE: &[Step] = &[
     ("miri, stacked borrows", miri::stacked_borrows_part_once),
     ("miri, tree borrows", miri::tree_borrows_part_once),
     ("miri, other targets", miri::other_targets_once),
     ("mutants", mutants::step),
     ("instructions", instructions::step),
     ("no python, address sanitizer", no_python::sanitized),
+    ("eigen, address sanitizer", no_python::eigen),
     ("wasm32 in node", wasm::step),
 ];
 
@@ -146,12 +151,12 @@ const BESIDE: &[Step] = &[
 pub(crate) fn test(checkout: Checkout, full: bool, step: Option<&str>) -> Outcome<ExitCode> {
     // Without optimization the first build of the modules takes a third of the time.
     let (lists, packages, profile) = if full {
-        ([FULL, BESIDE], Packages::MOST, Profile::Release)
+        ([FULL, FULL_BESIDE], Packages::MOST, Profile::Release)
     } else {
-        ([QUICK, &[]], Packages::Base, Profile::Dev)
+        ([QUICK, QUICK_BESIDE], Packages::Base, Profile::Dev)
     };
     named(&lists.concat(), step).map_err(|sentence| {
-        let in_full = !full && named(&[FULL, BESIDE].concat(), step).is_ok();
+        let in_full = !full && named(&[FULL, FULL_BESIDE].concat(), step).is_ok();
         if in_full { format!("{sentence} With `--full` there is one.") } else { sentence }
     })?;
     let [steps, beside] = lists.map(|steps| containing(steps, step));
@@ -202,7 +207,7 @@ fn run_with(
     seconds: u32,
 ) -> Outcome<ExitCode> {
     let (begun, total) = (AtomicUsize::new(0), steps.len() + beside.len());
-    let run = |checkout, steps: &[Step], screen| {
+    let run = |checkout, steps: &[Step], screen, report: &mut Report| -> Outcome {
         let context = Context {
             checkout,
             packages,
@@ -212,23 +217,36 @@ fn run_with(
             seconds,
             newest: OnceCell::new(),
         };
-        let mut report = Report::default();
         for &(name, body) in steps {
             let number = begun.fetch_add(1, Ordering::Relaxed) + 1;
             report.step((&context.checkout, screen), (number, total), name, |stage| {
                 body(&context, stage)
             })?;
         }
-        Ok::<_, String>(report)
+        Ok(())
     };
-    let copy = checkout.clone();
-    let (report, other) = thread::scope(|scope| {
-        let other = scope.spawn(|| run(copy, beside, Screen::Held));
-        (run(checkout, steps, Screen::Direct), other.join())
-    });
-    let mut report = report?;
-    report.append(other.unwrap_or_else(|panic| resume_unwind(panic))?);
+    let (mut report, mut other) = (Report::default(), Report::default());
+    let outcome = if steps.is_empty() || beside.is_empty() {
+        run(checkout, if steps.is_empty() { beside } else { steps }, Screen::Direct, &mut report)
+    } else {
+        let copy = checkout.clone();
+        thread::scope(|scope| {
+            let beside = scope.spawn(|| run(copy, beside, Screen::Held, &mut other));
+            let outcome = run(checkout, steps, Screen::Direct, &mut report);
+            let mut shown = Instant::now();
+            while !beside.is_finished() {
+                thread::sleep(TICK);
+                if shown.elapsed() >= HEARTBEAT {
+                    shown = Instant::now();
+                    println!("        the steps beside are still running");
+                }
+            }
+            outcome.and(beside.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })
+    };
+    report.append(other);
     println!("{}", report.table());
+    outcome?;
     Ok(if report.any_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -278,31 +296,33 @@ mod tests {
         };
         assert_eq!(names(QUICK, None).len(), QUICK.len());
         assert_eq!(names(QUICK, Some("ui")), ["ui tests, python documents"]);
-        assert_eq!(names(QUICK, Some("simulated")).len(), 2);
-        assert_eq!(names(BESIDE, Some("miri, tree")), ["miri, tree borrows"]);
+        assert_eq!(names(&[QUICK, QUICK_BESIDE].concat(), Some("simulated")).len(), 2);
+        assert_eq!(names(FULL_BESIDE, Some("miri, tree")), ["miri, tree borrows"]);
         let error = named(QUICK, Some("miri")).unwrap_err();
         assert!(error.contains("`miri`") && error.contains("ui tests"), "{error}");
     }
 
     #[test]
     fn both_lists_run_and_a_failure_of_either_counts() {
-        let ending_of = |body: Body| {
+        let ending_of = |first: Body, second: Body| {
             let checkout = Checkout::find().unwrap();
-            let lists: (&[Step], &[Step]) = (&[("a list", |_, _| Ok(()))], &[("beside", body)]);
+            let lists: (&[Step], &[Step]) = (&[("a list", first)], &[("beside", second)]);
             run_with(checkout, lists, Packages::Base, Profile::Dev, 0).unwrap()
         };
+        let passing: Body = |_, _| Ok(());
         let failing: Body = |_, stage| {
-            stage.note("printed when the step has ended");
+            stage.note("this step fails");
             Err(Stop::Failed("it fails".to_owned()))
         };
-        assert_eq!(ending_of(|_, _| Ok(())), ExitCode::SUCCESS);
-        assert_eq!(ending_of(failing), ExitCode::FAILURE);
+        assert_eq!(ending_of(passing, passing), ExitCode::SUCCESS);
+        assert_eq!(ending_of(passing, failing), ExitCode::FAILURE);
+        assert_eq!(ending_of(failing, passing), ExitCode::FAILURE);
     }
 
     /// `--full` has every step of the quick run, so a name found there is found here.
     #[test]
     fn the_full_run_has_all_quick_steps() {
-        for (name, _) in QUICK {
+        for (name, _) in QUICK.iter().chain(QUICK_BESIDE) {
             assert!(FULL.iter().any(|(full, _)| full == name), "{name}");
         }
     }

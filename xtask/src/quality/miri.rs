@@ -9,6 +9,7 @@ use crate::contribute::test::{Body, Context};
 use crate::quality::passed_before;
 use crate::report::{Ending, missing};
 use crate::run::{Job, Stage, answer_of, cargo_of};
+use crate::system::exclusively;
 
 pub(crate) const TOOLCHAIN: &str = "nightly";
 
@@ -355,6 +356,10 @@ fn miri(context: &Context, flags: &str, tests: &[&str]) -> Command {
 
 /// Installs the component where it is missing.
 pub(crate) fn install(stage: &mut Stage) -> Outcome {
+    exclusively(|| install_missing(stage))
+}
+
+fn install_missing(stage: &mut Stage) -> Outcome {
     let present =
         || answer_of("rustup", &["run", TOOLCHAIN, "cargo", "miri", "--version"]).is_some();
     if present() {

@@ -69,7 +69,7 @@ impl Stage {
                 self.show_progress(&last);
             }
         });
-        self.clear_progress();
+        self.end_progress();
         if failed.is_empty() {
             return Ok(());
         }
