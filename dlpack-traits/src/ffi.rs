@@ -212,7 +212,8 @@ pub type SetError = Option<
 >;
 
 /// Allocates a tensor in the producer's framework with the `dtype`, `ndim`, `shape` and
-/// `device` of a prototype. Returns 0 on success; otherwise `SetError` was called once.
+/// `device` of a prototype. Returns 0 on success; otherwise `SetError` was called once. No one
+/// writes the prototype or its shape during the call.
 pub type DLPackManagedTensorAllocator = Option<
     unsafe extern "C" fn(
         prototype: *mut DLTensor,

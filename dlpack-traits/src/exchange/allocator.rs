@@ -11,6 +11,7 @@ use crate::backend::{Backends, Prototype};
 use crate::dims::Dims;
 use crate::error::Error;
 use crate::ffi::{DLDataType, DLDevice, DLManagedTensorVersioned, DLTensor, SetError};
+use crate::import::read_array;
 use crate::panic::catch_panic;
 use crate::strides::MAX_NDIM;
 
@@ -18,10 +19,10 @@ use crate::strides::MAX_NDIM;
 ///
 /// # Safety
 ///
-/// The header's contract:
-/// 1. `prototype` is NULL, or points to a struct whose `dtype`, `ndim`, `shape`
-///    and `device` are initialized, and `shape` is NULL or has `ndim` entries if
-///    that is 1 to 64, which no one writes during the call.
+/// The header's contract, and that of [`DLPackManagedTensorAllocator`](crate::ffi::DLPackManagedTensorAllocator):
+/// 1. `prototype` is NULL, or points to an aligned struct whose `dtype`, `ndim`, `shape`
+///    and `device` are initialized. If `ndim` is 1 to 64, `shape` is NULL, or points to `ndim`
+///    aligned, initialized numbers. No one writes the struct or these numbers during the call.
 /// 2. `out` is NULL, or may be written.
 /// 3. `SetError` is NULL, or may be called with `error_ctx` and two C strings.
 #[expect(non_snake_case, reason = "the header's name")]
@@ -91,15 +92,8 @@ unsafe fn read<'a>(prototype: *const DLTensor) -> Result<Prototype<'a>, TableErr
     if ndim > MAX_NDIM {
         return Err(Error::TooManyDims { ndim }.into());
     }
-    if shape.is_null() && ndim != 0 {
-        return Err(Error::NullShape { ndim }.into());
-    }
-    let dims = if ndim == 0 {
-        &[][..]
-    } else {
-        // SAFETY: it is not NULL, and by 1 it has as many entries, which no one writes.
-        unsafe { core::slice::from_raw_parts(shape, ndim) }
-    };
+    // SAFETY: 1. By 1, and `ndim` is at most 64.
+    let dims = unsafe { read_array(shape, ndim) }.ok_or(Error::NullShape { ndim })?;
     Ok(Prototype::new(dtype.into(), Dims::borrowed(dims), device.into())?)
 }
 

@@ -70,7 +70,7 @@ pub(super) unsafe fn read_tensor<'a>(
 /// 1. `array` is NULL, or points to `len` aligned, initialized numbers, which no thread
 ///    writes for `'a`; or `len` is 0.
 #[inline(always)]
-pub(super) unsafe fn read_array<'a>(array: *const i64, len: usize) -> Option<&'a [i64]> {
+pub(crate) unsafe fn read_array<'a>(array: *const i64, len: usize) -> Option<&'a [i64]> {
     if len == 0 {
         Some(&[])
     } else if array.is_null() {
