@@ -59,7 +59,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `std` (default) | a panic of your code is caught at the C boundary, even if the owner's `Drop` panics as well; without `std`, it aborts the process. On Linux, large copies are made to huge pages |
+//! | `std` (default) | a panic of your code is caught at the C boundary, even if the owner's `Drop` panics as well; without `std`, it aborts the process. On Linux, huge pages are requested for large copies |
 //! | `derive` | `#[derive(DLPackExport)]`, `#[derive(DLPackImport)]`, and `Element`, `DataType`, `Storage`, `AsLayout`, `FromLayout` for their parts |
 //! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |

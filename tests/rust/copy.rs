@@ -309,7 +309,7 @@ fn large_copies_are_made_to_huge_pages() {
 
     const LEN: usize = 2 << 20;
     if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
-        // Not `eprintln!`, which the test harness swallows when a test passes.
+        // Not `eprintln!`, which the test harness captures.
         let _ = writeln!(std::io::stderr(), "skipped: this system has no huge pages");
         return;
     }

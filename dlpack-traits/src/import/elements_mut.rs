@@ -59,9 +59,7 @@ impl ImportedTensor {
     /// [`elements`](Self::elements).
     #[inline]
     pub fn elements_mut<T: Readable>(&mut self) -> Result<ElementsMut<'_, T>, Error> {
-        // The mode agrees with the flag. It is checked too, because frozen memory may be lent
-        // as a `&[T]`.
-        if self.is_read_only() || self.access().is_read_only() {
+        if self.is_read_only() {
             return Err(Error::ReadOnly);
         }
         if strides::may_overlap(self.shape(), self.strides()) {

@@ -189,6 +189,8 @@ impl ImportedTensor {
         if let Some(node) = tensor.node.get_mut() {
             node.checked.access = match access {
                 Access::Shared if node.checked.access.is_read_only() => Access::SharedReadOnly,
+                // No one writes memory that has no other owner and that is READ_ONLY.
+                Access::Exclusive if node.checked.access.is_read_only() => Access::Frozen,
                 access => access,
             };
             node.synchronized = synchronized;
@@ -250,10 +252,10 @@ impl ImportedTensor {
         }
     }
 
-    /// Whether the elements are not padded and in ordinary memory of the host, as nearly always. An
-    /// export then takes constants in place of these fields.
+    /// Whether the elements are in memory of [`Device::CPU`] and not padded. Nearly all are; an
+    /// export then uses constants in place of these fields.
     #[inline(always)]
-    pub(super) fn is_plain(&self) -> bool {
+    pub(super) fn is_ordinary(&self) -> bool {
         let padded = self.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
         self.device() == Device::CPU && !padded
     }

@@ -21,7 +21,7 @@ struct ByteSpan {
 }
 
 impl ByteSpan {
-    /// The import checked that the numbers fit: `checked::distance`, `checked::byte_span`.
+    /// The validation of the import checked that the numbers fit (`validate`).
     #[inline(always)]
     fn of(tensor: &ImportedTensor, device: Device) -> Self {
         let (first, bytes) = (tensor.data_ptr().cast_mut(), tensor.byte_range());
@@ -31,7 +31,7 @@ impl ByteSpan {
             let byte_len = byte_offset.wrapping_add_signed(bytes.end);
             return Self { start: first, byte_len, byte_offset };
         }
-        // The first element is in the range.
+        // `bytes.start` is not positive.
         let byte_offset = 0_usize.wrapping_add_signed(bytes.start.wrapping_neg());
         let byte_len = byte_offset.wrapping_add_signed(bytes.end);
         let lowest = first.wrapping_sub(byte_offset);
@@ -58,24 +58,25 @@ pub(super) fn memory_as(tensor: &ImportedTensor, dtype: DataType) -> DataRef<'_>
         _ => 0,
     };
     let came = ForeignInfo { later, synchronized: tensor.synchronized() };
-    let data = lent(tensor, dtype, tensor.device(), came);
+    let data = data_of(tensor, dtype, tensor.device(), came);
     let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
     if padded { data.into_padded() } else { data }
 }
 
-/// As [`memory_as`], for a [plain](ImportedTensor::is_plain) tensor of a type that this crate
-/// defines. The constants make most checks of an export constant too (measured: 52 of 293
-/// instructions, and 3 of 22 ns).
+/// As [`memory_as`], for a type that DLPack defines up to the version of this crate; `None` for
+/// a tensor that is not [ordinary](ImportedTensor::is_ordinary). The constants make most checks
+/// of an export constant too (measured: 52 of 293 instructions, and 3 of 22 ns).
 #[inline(always)]
-pub(super) fn plain_memory_as(tensor: &ImportedTensor, dtype: DataType) -> DataRef<'_> {
+pub(super) fn ordinary_memory_as(tensor: &ImportedTensor, dtype: DataType) -> Option<DataRef<'_>> {
+    // Ordinary memory of the host needs no synchronization, whoever it was exported for.
     let came = ForeignInfo { later: 0, synchronized: ConsumerPlace::DefaultStream };
-    lent(tensor, dtype, Device::CPU, came)
+    tensor.is_ordinary().then(|| data_of(tensor, dtype, Device::CPU, came))
 }
 
-/// The bytes of a tensor, lent as elements of the type `dtype`. `device` and `came` are those of
-/// the tensor.
+/// The bytes of a tensor as elements of the type `dtype`. `device` is that of the tensor, and
+/// `came` is true of it.
 #[inline(always)]
-fn lent(
+fn data_of(
     tensor: &ImportedTensor,
     dtype: DataType,
     device: Device,
@@ -89,7 +90,8 @@ fn lent(
     //    a size.
     // 3. By 4 they may be read, and written unless the tensor is read-only. By 5 no
     //    Rust reference conflicts, and other accesses are byte-wise atomic or
-    //    ordered; for memory that this crate lent, `access` states who else accesses it.
+    //    ordered; for memory that this crate exported, `tensor.access()` states who else
+    //    accesses it.
     unsafe { DataRef::from_foreign_parts(start, byte_len, dtype, device, tensor.access(), came) }
 }
 

@@ -13,7 +13,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::imported_memory::{
-    byte_offset_of, describe_arrays, describe_layout_of, memory_as, plain_memory_as,
+    byte_offset_of, describe_arrays, describe_layout_of, memory_as, ordinary_memory_as,
 };
 use super::{Elements, ElementsMut, Exclusive, ImportedTensor};
 use crate::describe::{AsLayout, Describe, Description, Shaped, check_imported};
@@ -269,16 +269,20 @@ impl<T: ImportedElement> ImportedStorage<T> {
         }
     }
 
-    /// Whether the tensor is [plain](ImportedTensor::is_plain), and of a type that this crate
-    /// defines.
+    /// The memory of an [ordinary](ImportedTensor::is_ordinary) tensor of a type that DLPack
+    /// defines up to the version of this crate.
     #[inline(always)]
-    fn is_plain(&self) -> bool {
+    fn ordinary_memory(&self) -> Option<DataRef<'_>> {
+        let is_defined = matches!(T::DTYPE, Some(dtype) if dtype.is_well_formed());
         // The major version is always the current one.
         let minor = self.tensor.version().map_or(0, |version| version.minor);
-        self.tensor.is_plain() && (T::DTYPE.is_some() || minor <= Version::CURRENT.minor)
+        if !is_defined && minor > Version::CURRENT.minor {
+            return None;
+        }
+        ordinary_memory_as(&self.tensor, self.dtype())
     }
 
-    /// The memory of a tensor that is not [plain](ImportedTensor::is_plain).
+    /// The memory of any tensor.
     #[cold]
     #[inline(never)]
     fn memory(&self) -> DataRef<'_> {
@@ -286,8 +290,7 @@ impl<T: ImportedElement> ImportedStorage<T> {
         if self.for_host { data.imported_for_host() } else { data }
     }
 
-    /// [`describe`](DLPackExport::describe) of a tensor that is not
-    /// [plain](ImportedTensor::is_plain).
+    /// [`describe`](DLPackExport::describe), in [`memory`](Self::memory).
     #[cold]
     #[inline(never)]
     fn describe_outlined<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
@@ -316,10 +319,9 @@ impl<T: ImportedElement> OwnLayout for ImportedStorage<T> {
 impl<T: ImportedElement> Storage for ImportedStorage<T> {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
-        let data = if self.is_plain() {
-            plain_memory_as(&self.tensor, self.dtype())
-        } else {
-            self.memory()
+        let data = match self.ordinary_memory() {
+            Some(data) => data,
+            None => self.memory(),
         };
         data.with_axes(Self::axes_in(self.imported())).in_layout_of(self)
     }
@@ -345,14 +347,12 @@ impl<T: ImportedElement> AsLayout for ImportedStorage<T> {
 impl<T: ImportedElement> DLPackExport for ImportedStorage<T> {
     #[inline(always)]
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        if self.is_plain() {
-            let memory = plain_memory_as(&self.tensor, self.dtype());
-            describe_layout_of(&self.tensor, out).data(memory)
-        } else {
-            // Moved, so that the call does not force the other result into memory.
-            let description = self.describe_outlined(out)?;
-            Ok(description)
+        if let Some(memory) = self.ordinary_memory() {
+            return describe_layout_of(&self.tensor, out).data(memory);
         }
+        // Moved, so that the call does not force the result above into memory.
+        let description = self.describe_outlined(out)?;
+        Ok(description)
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

@@ -2,9 +2,7 @@
 
 use super::ImportedTensor;
 use crate::error::Error;
-use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor};
-use crate::storage::Access;
 use crate::stream::ConsumerPlace;
 
 impl<A: Abi> ManagedTensor<A> {
@@ -48,22 +46,14 @@ impl<A: Abi> ManagedTensor<A> {
     ///
     /// [`Error::OutOfMemory`].
     pub fn import(self) -> Result<ImportedTensor, Error> {
-        // No one writes memory that has no other owner and that is READ_ONLY.
-        let read_only = self.flags().contains(Flags::READ_ONLY);
-        let access = match self.access() {
-            Access::Exclusive if read_only => Access::Frozen,
-            access => access,
-        };
-        let synchronized = self.synchronized();
+        let (access, synchronized) = (self.access(), self.synchronized());
         // SAFETY:
         // 1. to 3. By 1 and 2 of the private `from_raw` this crate wrote the struct, and
         //    `self` owned it.
         // 4. The struct describes checked memory, which its owner lends until the deleter
         //    is called. Host storages lend memory that is ready, unless a device writes it;
         //    for that memory `synchronized` stores the consumer.
-        // 5. Guaranteed by 3 of the private `from_raw`. `Frozen` claims less than
-        //    `Exclusive`, provided that no one gets the memory for writing: `exclusive`
-        //    rejects READ_ONLY tensors.
+        // 5. Guaranteed by 3 of the private `from_raw`.
         // 6. Guaranteed by 5 of the private `from_raw`.
         unsafe { ImportedTensor::from_own(self.into_raw(), access, synchronized) }
     }

@@ -35,10 +35,11 @@ pub(super) struct Metadata {
     /// `None` for the legacy struct.
     pub(super) version: Option<Version>,
     pub(super) flags: Flags,
-    /// The access with which this crate lent the elements. If the tensor has passed through C: that
-    /// of foreign memory, because other producers are trusted to the extent of 5 of `from_raw`. It
-    /// is read-only if READ_ONLY is set, or if the struct is a legacy one, which has no flags, and
-    /// the policy does not allow writes to its memory.
+    /// The access to the elements. Of a tensor that this crate exported and that has not passed
+    /// through C, it is that of the export, which `from_own` stores here. Of any other tensor it is
+    /// that of foreign memory, whose producer is trusted to the extent of 5 of `from_raw`. It is
+    /// read-only if READ_ONLY is set, or if the struct is a legacy one, which has no flags, and the
+    /// policy does not allow writes to its memory.
     pub(super) access: Access,
     /// The address of the first element, which is NULL if the tensor is empty; on a device
     /// without addresses, the handle. Before the check, `data`.

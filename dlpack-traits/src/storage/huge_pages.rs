@@ -16,9 +16,9 @@ pub(crate) fn prefer_huge_pages(start: usize, byte_len: usize) {
         let skipped = start.wrapping_neg() & PAGE.wrapping_sub(1);
         let whole = byte_len.saturating_sub(skipped) & !PAGE.wrapping_sub(1);
         let pages = core::ptr::without_provenance_mut(start.wrapping_add(skipped));
-        // SAFETY: the advice does not access the pages and does not change their contents. It can
-        // only affect the time that accesses take, so any address is allowed; for one that is not
-        // mapped the call returns an error.
+        // SAFETY: the advice does not access the pages and does not change their contents, only
+        // their size, and with it the time of accesses and the memory that is used. So any address
+        // is allowed; for one that is not mapped the call returns an error.
         unsafe { libc::madvise(pages, whole, libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(all(target_os = "linux", feature = "std", not(miri))))]

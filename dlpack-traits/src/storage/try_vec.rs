@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::huge_pages::prefer_huge_pages;
 use crate::error::Error;
 
-/// An empty vector with room for at least `len` elements.
+/// Allocates an empty vector with a capacity of at least `len` elements.
 ///
 /// # Errors
 ///

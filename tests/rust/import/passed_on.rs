@@ -9,8 +9,9 @@ use tensors::ffi::{
     DLManagedTensorVersioned,
 };
 use tensors::{
-    AsLayout, DLPackExport, DLPackImport, DataType, Describe, Device, Error, Flags, ImportError,
-    ImportPolicy, ImportedStorage, ImportedTensor, Shaped, Slot, Storage, StreamArg, Version,
+    AsLayout, DLPackExport, DLPackImport, DataType, Describe, Device, Element, Error, Flags,
+    ImportError, ImportPolicy, ImportedStorage, ImportedTensor, Readable, Shaped, Slot, Storage,
+    StreamArg, Version,
 };
 
 use crate::import::forge::{self, Forge, Forged, forged};
@@ -143,6 +144,33 @@ fn an_import_is_exported_unchanged() {
         }
         assert_eq!(drops.count(), 1);
     }
+}
+
+/// An element type that a later version of DLPack defines, and this program too.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Later(u32);
+
+// SAFETY: 1. and 2. It is a `u32`. 3. The size agrees, and no version defines the code. 4. Any
+// bits are a valid `u32`.
+unsafe impl Element for Later {
+    const DTYPE: DataType = DataType::new(DLDataTypeCode(99), 32, 1);
+    const ANY_BITS: bool = true;
+}
+
+// SAFETY: 1. This is the default.
+unsafe impl Readable for Later {}
+
+#[test]
+fn an_element_type_of_a_later_version_is_exported_with_that_version() {
+    let case = with(|case| (case.version, case.dtype) = (Version::new(1, 7), Later::DTYPE));
+    let (_, taken) = case.import::<DLManagedTensorVersioned>(&Drops::new());
+    let later: ImportedStorage<Later> = ImportedStorage::new(taken.unwrap()).unwrap();
+    let export = Consumer::from(later.to_dlpack().unwrap());
+    // SAFETY: the struct is alive.
+    let managed = unsafe { export.as_ptr().read() };
+    assert_eq!(Version::from(managed.version), case.version);
+    assert!(matches!(later.into_dlpack_legacy(), Err(Error::UnsupportedDType { .. })));
 }
 
 /// And in again, as often as one likes.
