@@ -164,13 +164,16 @@ unsafe impl Readable for Later {}
 #[test]
 fn an_element_type_of_a_later_version_is_exported_with_that_version() {
     let case = with(|case| (case.version, case.dtype) = (Version::new(1, 7), Later::DTYPE));
-    let (_, taken) = case.import::<DLManagedTensorVersioned>(&Drops::new());
+    let drops = Drops::new();
+    let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
     let later: ImportedStorage<Later> = ImportedStorage::new(taken.unwrap()).unwrap();
     let export = Consumer::from(later.to_dlpack().unwrap());
     // SAFETY: the struct is alive.
     let managed = unsafe { export.as_ptr().read() };
     assert_eq!(Version::from(managed.version), case.version);
+    export.delete(Farewell::Plain);
     assert!(matches!(later.into_dlpack_legacy(), Err(Error::UnsupportedDType { .. })));
+    assert_eq!(drops.count(), 1);
 }
 
 /// And in again, as often as one likes.
