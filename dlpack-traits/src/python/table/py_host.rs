@@ -10,14 +10,12 @@ use pyo3::pyclass::boolean_struct;
 
 use alloc::string::ToString;
 
-use crate::error::Error;
 use crate::exchange::{ObjectHost, TableError, Wrap};
-use crate::export::{export_owned, export_shared};
-use crate::managed::{ManagedTensor, RawManaged};
+use crate::managed::RawManaged;
 use crate::python::convert::{self, attached, attached_object, exchange_error, panicked};
-use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow, export_shared_object};
+use crate::python::export::erased_ref::{ClassVTable, borrow, export_shared_object};
 use crate::python::export::export_class::ExportClass;
-use crate::python::export::py_owner::{PyOwner, export_owned_object};
+use crate::python::export::py_owner::export_owned_object;
 use crate::python::interpreter::pending_exception::preserve_exception;
 use crate::stream::StreamArg;
 
@@ -67,20 +65,6 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our
         // caller's 1.
         unsafe { <Self as ObjectHost<T>>::with(object, run) }
-    }
-
-    unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, TableError<PyErr>> {
-        // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
-        let object = unsafe { attached_object(object.cast()) };
-        let object = borrow::<T>(object).map_err(TableError::Host)?;
-        let stream = StreamArg::work_stream();
-        match export_shared::<T>(&object, stream) {
-            // The storage cannot be shared, so the Python object becomes the owner.
-            Err(Error::NotShareable) => {
-                Ok(export_owned(PyOwner::new(ErasedRef::new(object)), stream)?)
-            }
-            shared => Ok(shared?),
-        }
     }
 
     #[inline(always)]
