@@ -93,7 +93,7 @@ const TREE: &str = "-Zmiri-tree-borrows";
 /// `cargo xtask test --full` runs one of so many parts of the test programs, the same under both
 /// models, so that the others need not be built. The hash of the sources chooses it, so that
 /// another change may run another one. `cargo xtask sanitize` runs all.
-const PARTS: u64 = 3;
+const PARTS: u64 = 6;
 /// The folders of the test programs. Doc tests do not run: each would start an interpreter.
 const FOLDERS: [&str; 2] = ["tests/rust", "examples/new-device/tests"];
 

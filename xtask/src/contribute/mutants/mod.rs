@@ -21,7 +21,7 @@ use scratch::{Interpreted, Python, Rust, SIMULATED, Scratch, Tests};
 
 /// `cargo xtask test --full` runs one of so many parts of the mutants. The hash of the sources
 /// chooses it, so that another change may run another part.
-const PARTS: u64 = 3;
+const PARTS: u64 = 6;
 
 /// The selection of mutants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
