@@ -111,30 +111,22 @@ const FULL: &[Step] = &[
     ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),
-    ("wheels", wheels::step),
     ("demo", the_demo),
     ("pictures", pictures::step),
-    ("packages", publish::packages),
-    ("docs without python", docs_rs::step),
     ("example: safetensors", examples::safetensors),
     ("example: functions", examples::functions),
     ("example: notebook", examples::notebook),
-    ("example: template", examples::template),
-    ("example: wrapped", examples::wrapped),
     ("example: shared-memory", examples::shared_memory),
     ("example: ranks", examples::ranks),
-    ("example: coming-from", examples::coming_from),
-    ("example: crates", examples::crates),
-    ("example: node", examples::node),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
     ("valgrind", valgrind::deleters),
     ("cargo-deny", checks::cargo_deny),
 ];
 
-/// Steps of `cargo xtask test --full` that run one after the other, beside [`FULL`]: they need no
-/// Python, and all but the last build in folders that no step of `FULL` builds in. One list alone
-/// leaves a quarter of two processors idle.
+/// Steps of `cargo xtask test --full` that run one after the other, beside [`FULL`]. They need none
+/// of the modules of [`python_modules`], and most of them build in folders of their own; cargo
+/// orders the others. One list alone leaves a quarter of two processors idle.
 const FULL_BESIDE: &[Step] = &[
     ("miri, stacked borrows", miri::stacked_borrows_part_once),
     ("miri, tree borrows", miri::tree_borrows_part_once),
@@ -144,6 +136,14 @@ const FULL_BESIDE: &[Step] = &[
     ("no python, address sanitizer", no_python::sanitized),
     ("eigen, address sanitizer", no_python::eigen),
     ("wasm32 in node", wasm::step),
+    ("wheels", wheels::step),
+    ("packages", publish::packages),
+    ("docs without python", docs_rs::step),
+    ("example: template", examples::template),
+    ("example: wrapped", examples::wrapped),
+    ("example: coming-from", examples::coming_from),
+    ("example: crates", examples::crates),
+    ("example: node", examples::node),
 ];
 
 /// Runs all steps, or those whose names contain `step`; the exit code is a failure where
