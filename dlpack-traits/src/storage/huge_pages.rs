@@ -1,7 +1,7 @@
 //! Huge pages for large allocations: [`prefer_huge_pages`].
 
 /// Size in bytes from which huge pages are requested: the size of two of them.
-#[cfg(all(target_os = "linux", feature = "std", not(miri)))]
+#[cfg(all(target_os = "linux", feature = "std", not(any(miri, loom))))]
 const HUGE: usize = 4 << 20;
 
 /// Requests huge pages for new memory: `byte_len` bytes from the address `start` on. Without them
@@ -9,7 +9,7 @@ const HUGE: usize = 4 << 20;
 /// pages too. Does nothing for smaller memory, and on systems without this advice.
 #[inline]
 pub(crate) fn prefer_huge_pages(start: usize, byte_len: usize) {
-    #[cfg(all(target_os = "linux", feature = "std", not(miri)))]
+    #[cfg(all(target_os = "linux", feature = "std", not(any(miri, loom))))]
     if byte_len >= HUGE {
         /// A multiple of the smallest page size of every current system.
         const PAGE: usize = 1 << 16;
@@ -21,6 +21,6 @@ pub(crate) fn prefer_huge_pages(start: usize, byte_len: usize) {
         // is allowed; for one that is not mapped the call returns an error.
         unsafe { libc::madvise(pages, whole, libc::MADV_HUGEPAGE) };
     }
-    #[cfg(not(all(target_os = "linux", feature = "std", not(miri))))]
+    #[cfg(not(all(target_os = "linux", feature = "std", not(any(miri, loom)))))]
     let _ = (start, byte_len);
 }
