@@ -35,11 +35,11 @@ pub(super) struct Metadata {
     /// `None` for the legacy struct.
     pub(super) version: Option<Version>,
     pub(super) flags: Flags,
-    /// The access to the elements. Of a tensor that this crate exported and that has not passed
-    /// through C, it is that of the export, which `from_own` stores here. Of any other tensor it is
-    /// that of foreign memory, whose producer is trusted to the extent of 5 of `from_raw`. It is
-    /// read-only if READ_ONLY is set, or if the struct is a legacy one, which has no flags, and the
-    /// policy does not allow writes to its memory.
+    /// The access to the elements. If this crate exported the tensor, and it has not passed through
+    /// C, this is the access of the export, which `from_own` stores here. Otherwise it is that of
+    /// foreign memory, whose producer is trusted to the extent of 5 of `from_raw`. It is read-only
+    /// if READ_ONLY is set, or if the struct is a legacy one, which has no flags, and the policy does
+    /// not allow writes to its memory.
     pub(super) access: Access,
     /// The address of the first element, which is NULL if the tensor is empty; on a device
     /// without addresses, the handle. Before the check, `data`.
