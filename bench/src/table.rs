@@ -10,6 +10,7 @@
 mod general;
 mod measure;
 mod report;
+mod table_floor;
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -74,6 +75,8 @@ fn main() -> PyResult<()> {
 struct Rows {
     /// The class of `examples/python` for any dtype, rank and layout, in its own memory.
     general: Subjected,
+    /// Its floor, for borrowed tensors.
+    general_floor: Subjected,
     /// Such a class without an `ExportArc`.
     general_alone: Subjected,
     /// The class of `examples/python` over imported memory.
@@ -108,10 +111,21 @@ impl Rows {
         let held = module.getattr("Held")?.call_method1("from_dlpack", (&also,))?;
         let tensor = PyModule::import(python, "dlpack_example")?.getattr("Tensor")?;
         let general = tensor.call_method1("zeros", ((16, 16), "float32"))?;
+        let floor = table_floor::matrix(python, [16, 16])?;
         let general_alone = Bound::new(python, General::new(vec![16, 16])?)?.into_any();
         let general_held = tensor.call_method1("from_dlpack", (&also,))?;
+        let general = Subjected::of("dlpack-traits, general Tensor", general)?;
+        let table = general.table;
         Ok(Self {
-            general: Subjected::of("dlpack-traits, general Tensor", general)?,
+            general,
+            general_floor: Subjected {
+                name: "floor",
+                object: floor.into_ptr(),
+                table: Box::leak(Box::new(DLPackExchangeAPI {
+                    dltensor_from_py_object_no_sync: Some(table_floor::view),
+                    ..*table
+                })),
+            },
             general_alone: Subjected::of("dlpack-traits, no ExportArc", general_alone)?,
             general_held: Subjected::of("dlpack-traits, general Tensor", general_held)?,
             ours: Subjected::of("dlpack-traits, Arc<[f32]>", samples)?,
@@ -125,8 +139,17 @@ impl Rows {
     fn measure(&self) {
         let rounds = std::env::var("BENCH_ROUNDS").ok().and_then(|text| text.parse().ok());
         let rounds = rounds.unwrap_or(2000);
-        let Self { general, general_alone, general_held, ours, shared, held, torch, torch_held } =
-            *self;
+        let Self {
+            general,
+            general_floor,
+            general_alone,
+            general_held,
+            ours,
+            shared,
+            held,
+            torch,
+            torch_held,
+        } = *self;
         let mut report = Report::new("table");
         let mut row = |title: &str, bar: f64, subjects: Vec<Subject>| {
             let entries =
@@ -146,7 +169,7 @@ impl Rows {
         row(
             "table: borrowed DLTensor, general Tensor",
             0.5,
-            [torch_held, torch, general, general_alone].map(view).into(),
+            [torch_held, torch, general_floor, general, general_alone].map(view).into(),
         );
         row(
             "table: borrowed DLTensor, fixed class",

@@ -61,6 +61,12 @@ pub(crate) trait Floor {
 pub(crate) const F32: DLDataType = DLDataType { code: ffi::kDLFloat, bits: 32, lanes: 1 };
 pub(crate) const U8: DLDataType = DLDataType { code: ffi::kDLUInt, bits: 8, lanes: 1 };
 
+/// Whether an address is a multiple of the size of a lane, which is a power of two.
+#[inline(always)]
+pub(crate) fn is_aligned(first: *const u8, dtype: DLDataType) -> bool {
+    first.addr() & usize::from(dtype.bits / 8).saturating_sub(1) == 0
+}
+
 /// Contiguous elements at the start of a storage of `len` bytes.
 #[inline(always)]
 pub(crate) fn contiguous(
@@ -81,7 +87,7 @@ pub(crate) fn contiguous(
         numel = numel.checked_mul(dim)?;
     }
     let fits = numel.checked_mul(size)? as u64 <= len as u64;
-    (fits && first.addr() % size as usize == 0).then_some(Placed { first, dtype, ndim })
+    (fits && is_aligned(first, dtype)).then_some(Placed { first, dtype, ndim })
 }
 
 /// Elements at explicit strides, `offset` elements into a storage of `len` bytes.
@@ -117,7 +123,7 @@ pub(crate) fn strided(
     let end = offset.checked_add(high)?.checked_add(1)?.checked_mul(size)?;
     let first = first.wrapping_add(offset.checked_mul(size)? as usize);
     let fits = start >= 0 && end as u64 <= len as u64;
-    (fits && first.addr() % size as usize == 0).then_some(Placed { first, dtype, ndim })
+    (fits && is_aligned(first, dtype)).then_some(Placed { first, dtype, ndim })
 }
 
 /// The bytes of a slice.
