@@ -216,13 +216,19 @@ fn elements_that_are_not_any_bits_are_frozen() {
 /// One write would change several elements, so the export is read-only.
 #[test]
 fn overlapping_elements_are_read_only() {
+    // In bytes: axes with a negative stride begin at their last element.
+    let offset = |shape: &[i64], strides: &[i64]| {
+        let backwards = shape.iter().zip(strides).filter(|&(_, &stride)| stride < 0);
+        backwards.map(|(dim, stride)| 4 * (1 - dim).unsigned_abs() * stride.unsigned_abs()).sum()
+    };
     let overlapping = |shape: &[i64], strides: &[i64]| {
-        let owner = Owner::new(SIX.to_vec(), shape).strided(strides, 0);
+        let first = offset(shape, strides);
+        let owner = Owner::new(SIX.to_vec(), shape).strided(strides, first);
         assert_eq!(owner.into_dlpack().unwrap().flags(), Flags::READ_ONLY, "{shape:?} {strides:?}");
-        let owner = Owner::new(SIX.to_vec(), shape).strided(strides, 0);
+        let owner = Owner::new(SIX.to_vec(), shape).strided(strides, first);
         assert_eq!(owner.into_dlpack_legacy().unwrap_err(), Error::ReadOnlyLegacy);
         let buffer = SharedBuffer::from_slice(&SIX).unwrap();
-        let owner = Owner::new(buffer, shape).strided(strides, 0);
+        let owner = Owner::new(buffer, shape).strided(strides, first);
         assert_eq!(owner.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
         assert!(owner.tensor().unwrap().is_read_only());
     };
@@ -230,13 +236,17 @@ fn overlapping_elements_are_read_only() {
     overlapping(&[2, 3], &[0, 1]);
     overlapping(&[3, 3], &[1, 1]);
     overlapping(&[2, 3], &[2, 1]);
+    overlapping(&[2, 3], &[-2, 1]);
+    overlapping(&[2, 3], &[2, -1]);
     let apart = |shape: &[i64], strides: &[i64]| {
-        let owner = Owner::new(SIX.to_vec(), shape).strided(strides, 0);
+        let owner = Owner::new(SIX.to_vec(), shape).strided(strides, offset(shape, strides));
         assert_eq!(owner.into_dlpack().unwrap().flags(), Flags::NONE, "{shape:?} {strides:?}");
     };
     apart(&[3], &[2]);
     apart(&[1, 3], &[0, 1]);
     apart(&[2, 3], &[1, 2]);
+    apart(&[2, 3], &[-3, 1]);
+    apart(&[2, 3], &[3, -1]);
     apart(&[0, 3], &[0, 0]);
 }
 

@@ -61,16 +61,31 @@ pub(crate) fn check_imported(first: *const u8, dtype: DataType, on: Device) -> R
 /// on `i686`. `None` for packed elements.
 #[inline]
 pub(crate) const fn alignment(dtype: DataType, device: Device) -> Option<usize> {
-    let part = if dtype.is_complex() { dtype.bits() >> 1 } else { dtype.bits() };
-    if part < 8 || !part.is_power_of_two() {
-        return None;
-    }
-    let size = (part >> 3) as usize;
+    let part = part_bits(dtype);
+    if part < 8 || !part.is_power_of_two() { None } else { Some(of_part(part, device)) }
+}
+
+/// As [`alignment`], of a type that has a [whole number of bytes](DataType::whole_byte_size): then
+/// the number of bits needs no check.
+#[inline(always)]
+pub(super) const fn whole_byte_alignment(dtype: DataType, device: Device) -> usize {
+    of_part(part_bits(dtype), device)
+}
+
+/// Bits of one lane, or of one part of a complex number.
+#[inline(always)]
+const fn part_bits(dtype: DataType) -> u8 {
+    if dtype.is_complex() { dtype.bits() >> 1 } else { dtype.bits() }
+}
+
+#[inline(always)]
+const fn of_part(bits: u8, device: Device) -> usize {
+    let size = (bits >> 3) as usize;
     match size {
-        _ if ALIGNED_BY_SIZE || !device.is_host() => Some(size),
-        8 => Some(align_of::<u64>()),
-        16 => Some(align_of::<u128>()),
-        _ => Some(size),
+        _ if ALIGNED_BY_SIZE || !device.is_host() => size,
+        8 => align_of::<u64>(),
+        16 => align_of::<u128>(),
+        _ => size,
     }
 }
 

@@ -5,7 +5,7 @@
 //! not use. [`Shaped::check_exactly`] is the slow path. It is outlined, shared by all types, and
 //! repeats the validation in 128-bit arithmetic, which either succeeds or yields the error.
 
-use super::alignment::{alignment, check_alignment};
+use super::alignment::{alignment, check_alignment, whole_byte_alignment};
 use super::amount::Amount;
 use super::bytes::{Span, element_type, stored_bits, whole_bytes};
 use super::facts::Facts;
@@ -209,6 +209,11 @@ impl<'a> Shaped<'a> {
         if self.padded || !plain {
             return None;
         }
+        // Contiguous only: where strides are explicit, a test of the reach costs up to 14
+        // instructions, and here it saves up to 11 (measured).
+        if matches!(self.strides, Strides::Contiguous(_)) && self.reach.is_beyond() {
+            return None;
+        }
         if self.device.is_some_and(|device| device != memory.device) {
             return None;
         }
@@ -235,7 +240,7 @@ impl<'a> Shaped<'a> {
         let stored =
             if axes.is_empty() { memory.dtype.byte_size()? } else { memory.element_size()? } as u64;
         let size = if axes.is_empty() { element as u64 } else { stored };
-        let align = alignment(dtype, memory.device)? as u64;
+        let align = whole_byte_alignment(dtype, memory.device) as u64;
         let byte_offset = match self.offset {
             Amount::Bytes(0) => 0,
             Amount::Bytes(bytes) => {
