@@ -6,7 +6,7 @@
 
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
+use core::mem::{MaybeUninit, forget};
 use core::ptr;
 
 use super::allocator::allocate;
@@ -206,6 +206,8 @@ unsafe extern "C" fn view<T: DLPackExport, H: ObjectHost<T>>(
             }
         };
         if catch_panic(run) == Some(true) {
+            // It is `None`, which the optimizer does not see (measured: 3 instructions).
+            forget(refused);
             return 0;
         }
     }

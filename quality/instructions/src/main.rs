@@ -82,6 +82,14 @@ struct GeneralBytes {
     byte_offset: usize,
 }
 
+/// The `Tensor` of `examples/python`.
+#[derive(DLPackExport)]
+enum OwnOrForeign {
+    Own(ExportArc<GeneralBytes>),
+    #[expect(dead_code, reason = "the branch that an export has to take or not")]
+    Foreign(ImportedStorage),
+}
+
 #[derive(Storage)]
 enum SharedOrFrozen {
     Shared(SharedBuffer<u8>),
@@ -208,10 +216,18 @@ fn borrowed_matrix() {
     borrowed(&BufferMatrix { data, shape: [16, 16] });
 }
 
-fn borrowed_general() {
+fn general() -> GeneralBytes {
     let data = SharedOrFrozen::Shared(SharedBuffer::zeroed(1024).expect("memory"));
     let (shape, strides) = (vec![16, 16], vec![16, 1]);
-    borrowed(&GeneralBytes { data, dtype: DataType::F32, shape, strides, byte_offset: 0 });
+    GeneralBytes { data, dtype: DataType::F32, shape, strides, byte_offset: 0 }
+}
+
+fn borrowed_general() {
+    borrowed(&general());
+}
+
+fn borrowed_enum() {
+    borrowed(&OwnOrForeign::Own(ExportArc::new(general()).expect("memory")));
 }
 
 fn borrowed<T: DLPackExport + 'static>(value: &T) {
@@ -252,7 +268,7 @@ fn strided() -> Strided {
     Strided { data: vec![1.0; 256], shape: [8, 16], strides: [32, 1] }
 }
 
-const ROWS: [(&str, fn()); 14] = [
+const ROWS: [(&str, fn()); 15] = [
     ("export + deleter", || each(matrices(), |matrix| delete(exported(matrix)))),
     ("export, strided + deleter", || {
         each((0..TIMES).map(|_| strided()), |strided| delete(exported(strided)));
@@ -284,6 +300,7 @@ const ROWS: [(&str, fn()); 14] = [
     ("table: from object + deleter", from_object),
     ("table: borrowed DLTensor", borrowed_matrix),
     ("table: borrowed DLTensor, bytes with a run-time dtype", borrowed_general),
+    ("table: borrowed DLTensor, enum of an ExportArc and an import", borrowed_enum),
     ("table: allocator + deleter", allocator),
 ];
 
