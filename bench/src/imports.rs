@@ -17,34 +17,52 @@ use crate::report::{Entry, OURS, Report};
 use crate::shapes::floor as shape_floor;
 use crate::shapes::types::Strided;
 
-/// A struct of an imported tensor, as the derive builds it.
-#[derive(DLPackExport, DLPackImport)]
-struct Derived {
-    data: ImportedStorage<f32>,
-    shape: [usize; 2],
-    strides: [isize; 2],
+/// A struct of an imported tensor, as the derive builds it, and the same struct, built by hand.
+macro_rules! structs {
+    ($derived:ident, $by_hand:ident) => {
+        #[derive(DLPackExport, DLPackImport)]
+        struct $derived {
+            data: ImportedStorage<f32>,
+            shape: [usize; 2],
+            strides: [isize; 2],
+        }
+
+        struct $by_hand {
+            #[expect(dead_code, reason = "it is dropped")]
+            data: ImportedStorage<f32>,
+            #[expect(dead_code, reason = "as above")]
+            shape: [usize; 2],
+            #[expect(dead_code, reason = "as above")]
+            strides: [isize; 2],
+        }
+
+        impl DLPackImport for $by_hand {
+            fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
+                let (&[rows, columns], &[down, right]) = (tensor.shape(), tensor.strides()) else {
+                    return Err(ImportError::rejected("a matrix has two dimensions"));
+                };
+                let size = |dim| usize::try_from(dim).map_err(ImportError::rejected);
+                let step = |stride| isize::try_from(stride).map_err(ImportError::rejected);
+                let (shape, strides) = ([size(rows)?, size(columns)?], [step(down)?, step(right)?]);
+                Ok(Self { data: ImportedStorage::new(tensor)?, shape, strides })
+            }
+        }
+    };
 }
 
-/// The same struct, built by hand.
-struct ByHand {
-    #[expect(dead_code, reason = "it is dropped")]
-    data: ImportedStorage<f32>,
-    #[expect(dead_code, reason = "as above")]
-    shape: [usize; 2],
-    #[expect(dead_code, reason = "as above")]
-    strides: [isize; 2],
+// Their functions are called in one place, where the compiler inlines them.
+structs!(Derived, ByHand);
+// Their functions are never inlined: tensor and result are moved through memory.
+structs!(DerivedApart, ByHandApart);
+
+#[inline(never)]
+fn by_hand_apart(tensor: ImportedTensor) -> Result<ByHandApart, ImportError> {
+    ByHandApart::from_dlpack(tensor)
 }
 
-impl DLPackImport for ByHand {
-    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
-        let (&[rows, columns], &[down, right]) = (tensor.shape(), tensor.strides()) else {
-            return Err(ImportError::rejected("a matrix has two dimensions"));
-        };
-        let size = |dim| usize::try_from(dim).map_err(ImportError::rejected);
-        let step = |stride| isize::try_from(stride).map_err(ImportError::rejected);
-        let (shape, strides) = ([size(rows)?, size(columns)?], [step(down)?, step(right)?]);
-        Ok(Self { data: ImportedStorage::new(tensor)?, shape, strides })
-    }
+#[inline(never)]
+fn derived_apart(tensor: ImportedTensor) -> Result<DerivedApart, ImportError> {
+    DerivedApart::from_dlpack(tensor)
 }
 
 /// Something that is done with one C struct again and again.
@@ -119,6 +137,14 @@ fn rows(report: &mut Report, layout: &str, rounds: usize, managed: *mut DLManage
     let structs =
         vec![again("by hand", managed, by_hand), again("dlpack-traits, derived", managed, derived)];
     report.row(&format!("import as a struct + drop, {layout}"), Some(1.5), structs, rounds);
+    let structs = vec![
+        again("by hand", managed, |managed| by_hand_apart(import(managed)).expect("a matrix")),
+        again("dlpack-traits, derived", managed, |managed| {
+            derived_apart(import(managed)).expect("a matrix")
+        }),
+    ];
+    let title = format!("import as a struct + drop, {layout}, not inlined");
+    report.row(&title, Some(1.5), structs, rounds);
 }
 
 /// The rows of an empty tensor and of more dimensions than an import stores inline.
@@ -160,7 +186,8 @@ pub fn all(report: &mut Report, rounds: usize) {
     empty_and_many_dimensions(report, rounds);
 
     let imported = ImportedStorage::<f32>::new(import(managed)).expect("floats");
-    let derived = Derived::from_dlpack(import(managed)).expect("a matrix");
+    let data = ImportedStorage::new(import(managed)).expect("floats");
+    let derived = Derived { data, shape: [16, 16], strides: [16, 1] };
     let Samples { data, .. } = Samples::new();
     let floor = Strided { data: data.into(), shape: vec![16, 16], strides: vec![16, 1] };
     let export = |tensor: Result<dlpack_traits::ManagedTensor, _>| {
