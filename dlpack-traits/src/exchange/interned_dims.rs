@@ -53,11 +53,17 @@ pub(super) fn lasting(dims: &[i64]) -> Option<*mut i64> {
     if !dims.is_empty() && found.holds(dims) { Some(found.address()) } else { looked_for(dims) }
 }
 
+/// Returns the address of an empty list.
+#[cold]
+pub(super) fn empty() -> *mut i64 {
+    Entry { start: 0, len: 0 }.address()
+}
+
 /// The slow path of [`lasting`]: the list is not in the first slot of its hash.
 #[cold]
 fn looked_for(dims: &[i64]) -> Option<*mut i64> {
     if dims.is_empty() {
-        return Some(Entry { start: 0, len: 0 }.address());
+        return Some(empty());
     }
     let mut written: Option<Entry> = None;
     let first = hash(dims);
