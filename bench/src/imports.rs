@@ -50,19 +50,19 @@ macro_rules! structs {
     };
 }
 
-// Their functions are called in one place, where the compiler inlines them.
+// `from_dlpack` of these is called in one place, where the compiler is free to inline it.
 structs!(Derived, ByHand);
-// Their functions are never inlined: tensor and result are moved through memory.
-structs!(DerivedApart, ByHandApart);
+// `from_dlpack` of these is never inlined: tensor and result are moved through memory.
+structs!(DerivedOutlined, ByHandOutlined);
 
 #[inline(never)]
-fn by_hand_apart(tensor: ImportedTensor) -> Result<ByHandApart, ImportError> {
-    ByHandApart::from_dlpack(tensor)
+fn by_hand_outlined(tensor: ImportedTensor) -> Result<ByHandOutlined, ImportError> {
+    ByHandOutlined::from_dlpack(tensor)
 }
 
 #[inline(never)]
-fn derived_apart(tensor: ImportedTensor) -> Result<DerivedApart, ImportError> {
-    DerivedApart::from_dlpack(tensor)
+fn derived_outlined(tensor: ImportedTensor) -> Result<DerivedOutlined, ImportError> {
+    DerivedOutlined::from_dlpack(tensor)
 }
 
 /// Something that is done with one C struct again and again.
@@ -138,9 +138,9 @@ fn rows(report: &mut Report, layout: &str, rounds: usize, managed: *mut DLManage
         vec![again("by hand", managed, by_hand), again("dlpack-traits, derived", managed, derived)];
     report.row(&format!("import as a struct + drop, {layout}"), Some(1.5), structs, rounds);
     let structs = vec![
-        again("by hand", managed, |managed| by_hand_apart(import(managed)).expect("a matrix")),
+        again("by hand", managed, |managed| by_hand_outlined(import(managed)).expect("a matrix")),
         again("dlpack-traits, derived", managed, |managed| {
-            derived_apart(import(managed)).expect("a matrix")
+            derived_outlined(import(managed)).expect("a matrix")
         }),
     ];
     let title = format!("import as a struct + drop, {layout}, not inlined");

@@ -12,7 +12,8 @@ use crate::floor::Floor;
 use crate::measure::{BATCH, Subject, Times, timed};
 use crate::ours::{Matrix, Ours, OursArc};
 use crate::report::{Entry, Figure, Report, wanted};
-use crate::shapes::floor::{F32, Lists, Placed, bytes, contiguous};
+use crate::shapes::element::F32;
+use crate::shapes::floor::{Lists, Placed, bytes, contiguous};
 use crate::{rows, shapes};
 
 /// A tensor of any rank.
@@ -31,7 +32,7 @@ impl shapes::floor::Floor for Ranked {
 
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
-        contiguous(lists, &self.shape, first, len, F32, 4)
+        contiguous(lists, &self.shape, first, len, F32)
     }
 }
 

@@ -6,6 +6,9 @@
 //! PyTorch's tensor is there twice. One that only Python holds costs PyTorch more to
 //! export than one that C++ holds too, and it is the latter that ours is measured by.
 
+#[path = "shapes/element.rs"]
+#[allow(dead_code, reason = "the rows of Rust use all of it")]
+mod element;
 #[path = "../python/src/general.rs"]
 mod general;
 mod measure;

@@ -1,8 +1,7 @@
 //! The floor of a borrowed tensor of the general class: [`view`].
 //!
-//! It reads the class and the struct of `examples/python` by hand, with each check without which
-//! the `DLTensor` could reach outside of the memory. Shape and strides are not copied: the struct
-//! of C points to those of the object.
+//! It checks the class, and that all elements are inside of the memory. Shape and strides are not
+//! copied: the struct of C points to those of the object.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -13,13 +12,15 @@ use dlpack_traits::{DataType, ImportedStorage};
 use pyo3::ffi as py;
 use pyo3::prelude::*;
 
+use crate::element::Element;
+
 /// The fields of the `Tensor` of `examples/python`, in an `Arc` instead of an `ExportArc`.
 #[pyclass(frozen)]
 pub(crate) struct Tensor(Elements);
 
 enum Elements {
     Own(Arc<Own>),
-    #[expect(dead_code, reason = "the branch that an export has to take or not")]
+    #[expect(dead_code, reason = "never constructed: the variant is tested at run time")]
     Foreign(ImportedStorage),
 }
 
@@ -33,7 +34,7 @@ struct Own {
 
 enum Bytes {
     Shared(Arc<[AtomicU8]>),
-    #[expect(dead_code, reason = "the branch that an export has to take or not")]
+    #[expect(dead_code, reason = "never constructed: the variant is tested at run time")]
     Frozen(Arc<[u8]>),
 }
 
@@ -77,43 +78,40 @@ pub(crate) unsafe extern "C" fn view(object: *mut c_void, out: *mut DLTensor) ->
     }
 }
 
-/// The tensor: nothing unless it is writable, and all elements lie inside of the memory.
+/// Returns the tensor; `None` unless it is writable, its dtype exists, and all elements are aligned
+/// and inside of the memory.
 #[inline(always)]
 fn place(own: &Own) -> Option<DLTensor> {
     let Bytes::Shared(data) = &own.data else { return None };
-    let dtype = own.dtype;
-    let (handle, bool) = (ffi::kDLOpaqueHandle, DataType::BOOL);
-    if !dtype.is_well_formed() || dtype.code() == handle || dtype == bool {
-        return None;
-    }
-    let size = i64::try_from(dtype.byte_size()?).ok()?;
+    let Element { dtype, size, align } = Element::new(own.dtype.to_ffi())?;
     if own.strides.len() != own.shape.len() {
         return None;
     }
-    let (mut low, mut high) = (0_i64, 0_i64);
+    let (mut below, mut above) = (0_usize, 1_usize);
     for (&dim, &stride) in own.shape.iter().zip(&own.strides) {
         if dim < 1 {
             return None;
         }
         let last = (dim - 1).checked_mul(stride)?;
-        let end = if last < 0 { &mut low } else { &mut high };
-        *end = end.checked_add(last)?;
+        // A branch: strides are rarely negative.
+        if last < 0 {
+            below = below.checked_add(last.unsigned_abs() as usize)?;
+        } else {
+            above = above.checked_add(last as usize)?;
+        }
     }
-    let offset = i64::try_from(own.byte_offset).ok()?;
-    let start = low.checked_mul(size)?.checked_add(offset)?;
-    let end = high.checked_add(1)?.checked_mul(size)?.checked_add(offset)?;
-    let first = data.as_ptr().cast::<u8>().wrapping_add(own.byte_offset);
-    if start < 0
-        || end as u64 > data.len() as u64
-        || first.addr() & (usize::from(dtype.bits() / 8) - 1) != 0
-    {
+    let start = own.byte_offset;
+    let first = data.as_ptr().cast::<u8>().wrapping_add(start);
+    let fits = above.checked_mul(size)? <= data.len().checked_sub(start)?
+        && (below == 0 || below.checked_mul(size)? <= start);
+    if !fits || first.addr() & (align - 1) != 0 {
         return None;
     }
     Some(DLTensor {
         data: first.cast_mut().cast(),
         device: DLDevice { device_type: ffi::kDLCPU, device_id: 0 },
-        ndim: i32::try_from(own.shape.len()).ok()?,
-        dtype: dtype.to_ffi(),
+        ndim: own.shape.len() as i32,
+        dtype,
         shape: own.shape.as_ptr().cast_mut(),
         strides: own.strides.as_ptr().cast_mut(),
         byte_offset: 0,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use dlpack_traits::{DLPackExport, Storage};
 
-use super::floor::{F32, Floor, Lists, Placed, bytes, contiguous};
+use super::element::F32;
+use super::floor::{Floor, Lists, Placed, bytes, contiguous};
 
 /// More variants than those of which the shared owner is a known type.
 #[derive(Clone, Storage)]
@@ -61,7 +62,7 @@ impl Floor for Many {
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let ManyBuffers::F32(data) = &self.data else { return None };
         let (first, len) = bytes(data);
-        contiguous(lists, &self.shape, first, len, F32, 4)
+        contiguous(lists, &self.shape, first, len, F32)
     }
 }
 
@@ -79,6 +80,6 @@ impl Floor for Generic {
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let GenericBuffer::Floats(data) = &self.data else { return None };
         let (first, len) = bytes(data);
-        contiguous(lists, &self.shape, first, len, F32, 4)
+        contiguous(lists, &self.shape, first, len, F32)
     }
 }

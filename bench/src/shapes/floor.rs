@@ -7,11 +7,11 @@ use core::ptr;
 use std::alloc::{alloc, dealloc, handle_alloc_error};
 use std::sync::Arc;
 
-use dlpack_traits::DataType;
 use dlpack_traits::ffi::{
     self, DLDataType, DLDevice, DLManagedTensorVersioned, DLPackVersion, DLTensor,
 };
 
+use super::element::{Element, F32, U8};
 use super::types::{Buffer, Bytes, Contiguous, General, Offset, Strided};
 
 /// The most dimensions that the floor has room for.
@@ -58,15 +58,6 @@ pub(crate) trait Floor {
     fn place(&self, lists: &mut Lists) -> Option<Placed>;
 }
 
-pub(crate) const F32: DLDataType = DLDataType { code: ffi::kDLFloat, bits: 32, lanes: 1 };
-pub(crate) const U8: DLDataType = DLDataType { code: ffi::kDLUInt, bits: 8, lanes: 1 };
-
-/// Whether an address is a multiple of the size of a lane, which is a power of two.
-#[inline(always)]
-pub(crate) fn is_aligned(first: *const u8, dtype: DLDataType) -> bool {
-    first.addr() & usize::from(dtype.bits / 8).saturating_sub(1) == 0
-}
-
 /// Contiguous elements at the start of a storage of `len` bytes.
 #[inline(always)]
 pub(crate) fn contiguous(
@@ -74,8 +65,7 @@ pub(crate) fn contiguous(
     shape: &[usize],
     first: *const u8,
     len: usize,
-    dtype: DLDataType,
-    size: i64,
+    element: Element,
 ) -> Option<Placed> {
     let ndim = shape.len();
     let (dims, strides) = lists.0.split_at_mut_checked(ndim)?;
@@ -86,13 +76,12 @@ pub(crate) fn contiguous(
         stride.write(numel);
         numel = numel.checked_mul(dim)?;
     }
-    let fits = numel.checked_mul(size)? as u64 <= len as u64;
-    (fits && is_aligned(first, dtype)).then_some(Placed { first, dtype, ndim })
+    let fits = (numel as usize).checked_mul(element.size)? <= len;
+    (fits && element.is_aligned(first)).then_some(Placed { first, dtype: element.dtype, ndim })
 }
 
 /// Elements at explicit strides, `offset` elements into a storage of `len` bytes.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "it is inlined, and each is a field")]
 pub(crate) fn strided(
     lists: &mut Lists,
     shape: &[usize],
@@ -100,30 +89,33 @@ pub(crate) fn strided(
     offset: usize,
     first: *const u8,
     len: usize,
-    dtype: DLDataType,
-    size: i64,
+    element: Element,
 ) -> Option<Placed> {
     let ndim = shape.len();
     let (dims, places) = lists.0.split_at_mut_checked(ndim)?;
     if strides.len() != ndim || places.len() < ndim {
         return None;
     }
-    let (mut low, mut high) = (0_i64, 0_i64);
+    let (mut below, mut above) = (0_usize, 1_usize);
     for (((to, place), &dim), &stride) in dims.iter_mut().zip(places).zip(shape).zip(strides) {
         let dim = i64::try_from(dim).ok().filter(|&dim| dim > 0)?;
         let stride = stride as i64;
         to.write(dim);
         place.write(stride);
         let last = (dim - 1).checked_mul(stride)?;
-        let end = if last < 0 { &mut low } else { &mut high };
-        *end = end.checked_add(last)?;
+        // A branch: strides are rarely negative.
+        if last < 0 {
+            below = below.checked_add(last.unsigned_abs() as usize)?;
+        } else {
+            above = above.checked_add(last as usize)?;
+        }
     }
-    let offset = i64::try_from(offset).ok()?;
-    let start = offset.checked_add(low)?.checked_mul(size)?;
-    let end = offset.checked_add(high)?.checked_add(1)?.checked_mul(size)?;
-    let first = first.wrapping_add(offset.checked_mul(size)? as usize);
-    let fits = start >= 0 && end as u64 <= len as u64;
-    (fits && is_aligned(first, dtype)).then_some(Placed { first, dtype, ndim })
+    let Element { size, dtype, .. } = element;
+    let start = offset.checked_mul(size)?;
+    let first = first.wrapping_add(start);
+    let fits = above.checked_mul(size)? <= len.checked_sub(start)?
+        && (below == 0 || below.checked_mul(size)? <= start);
+    (fits && element.is_aligned(first)).then_some(Placed { first, dtype, ndim })
 }
 
 /// The bytes of a slice.
@@ -143,7 +135,7 @@ impl Floor for Contiguous {
     #[inline(always)]
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
-        contiguous(lists, &self.shape, first, len, F32, 4)
+        contiguous(lists, &self.shape, first, len, F32)
     }
 }
 
@@ -158,7 +150,7 @@ impl Floor for Strided {
     #[inline(always)]
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
-        strided(lists, &self.shape, &self.strides, 0, first, len, F32, 4)
+        strided(lists, &self.shape, &self.strides, 0, first, len, F32)
     }
 }
 
@@ -173,7 +165,7 @@ impl Floor for Offset {
     #[inline(always)]
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
-        strided(lists, &self.shape, &self.strides, self.offset, first, len, F32, 4)
+        strided(lists, &self.shape, &self.strides, self.offset, first, len, F32)
     }
 }
 
@@ -187,11 +179,11 @@ impl Floor for General {
 
     #[inline(always)]
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
-        let ((first, len), dtype, size) = match &self.data {
-            Buffer::F32(data) => (bytes(data), F32, 4),
-            Buffer::U8(data) => (bytes(data), U8, 1),
+        let ((first, len), element) = match &self.data {
+            Buffer::F32(data) => (bytes(data), F32),
+            Buffer::U8(data) => (bytes(data), U8),
         };
-        strided(lists, &self.shape, &self.strides, self.offset, first, len, dtype, size)
+        strided(lists, &self.shape, &self.strides, self.offset, first, len, element)
     }
 }
 
@@ -206,12 +198,7 @@ impl Floor for Bytes {
     #[inline(always)]
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
-        let (dtype, handle) = (self.dtype, ffi::kDLOpaqueHandle);
-        if !dtype.is_well_formed() || dtype.code() == handle || dtype == DataType::BOOL {
-            return None;
-        }
-        let size = i64::try_from(dtype.byte_size()?).ok()?;
-        contiguous(lists, &self.shape, first, len, dtype.to_ffi(), size)
+        contiguous(lists, &self.shape, first, len, Element::new(self.dtype.to_ffi())?)
     }
 }
 

@@ -6,6 +6,7 @@
 //! by value and shared, because a fast path for one shape shows nothing about another.
 
 mod by_hand;
+pub mod element;
 mod erased;
 pub mod floor;
 mod odd;

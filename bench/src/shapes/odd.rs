@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use dlpack_traits::{DLPackExport, DataType, Element};
 
-use super::floor::{F32, Floor, Lists, Placed, U8, bytes, contiguous, strided};
+use super::element::{self, F32, U8};
+use super::floor::{Floor, Lists, Placed, bytes, contiguous, strided};
 
 const F4: DataType = DataType::FLOAT4_E2M1FN;
+/// Elements of 4 bits. Their size is not used for the address: lists and length count elements.
+const PACKED: element::Element = element::Element { dtype: F4.to_ffi(), size: 1, align: 1 };
 
 /// Rows that lie farther apart than they are long.
 #[derive(Clone, DLPackExport)]
@@ -122,7 +125,7 @@ impl Floor for Pitched {
         let pitch = isize::try_from(self.pitch).ok()?;
         let wide = self.pitch >= self.shape[1];
         wide.then_some(())?;
-        strided(lists, &self.shape, &[pitch, 1], 0, first, len, F32, 4)
+        strided(lists, &self.shape, &[pitch, 1], 0, first, len, F32)
     }
 }
 
@@ -140,7 +143,7 @@ impl Floor for Image {
         let wide = self.pitch >= self.shape[1].checked_mul(self.shape[2])?;
         wide.then_some(())?;
         let columns = isize::try_from(self.shape[2]).ok()?;
-        strided(lists, &self.shape, &[pitch, columns, 1], 0, first, len, U8, 1)
+        strided(lists, &self.shape, &[pitch, columns, 1], 0, first, len, U8)
     }
 }
 
@@ -155,7 +158,7 @@ impl Floor for Columns {
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
         let rows = isize::try_from(self.shape[0]).ok()?;
-        strided(lists, &self.shape, &[1, rows], 0, first, len, F32, 4)
+        strided(lists, &self.shape, &[1, rows], 0, first, len, F32)
     }
 }
 
@@ -172,7 +175,7 @@ impl Floor for ByteStrided {
         let &[outer, inner] = self.strides.as_slice() else { return None };
         let whole = outer % 4 == 0 && inner % 4 == 0;
         whole.then_some(())?;
-        strided(lists, &self.shape, &[outer / 4, inner / 4], 0, first, len, F32, 4)
+        strided(lists, &self.shape, &[outer / 4, inner / 4], 0, first, len, F32)
     }
 }
 
@@ -187,7 +190,7 @@ impl Floor for Window {
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let window = self.data.get(self.offset..)?.get(..self.len)?;
         let (first, len) = bytes(window);
-        contiguous(lists, &self.shape, first, len, F32, 4)
+        contiguous(lists, &self.shape, first, len, F32)
     }
 }
 
@@ -201,7 +204,7 @@ impl Floor for Capacity {
     #[inline(always)]
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
-        contiguous(lists, self.shape.get(..self.ndim)?, first, len, F32, 4)
+        contiguous(lists, self.shape.get(..self.ndim)?, first, len, F32)
     }
 }
 
@@ -216,7 +219,7 @@ impl Floor for Pixels {
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
         let [height, width] = self.shape;
-        contiguous(lists, &[height, width, 3], first, len, F32, 4)
+        contiguous(lists, &[height, width, 3], first, len, F32)
     }
 }
 
@@ -230,7 +233,7 @@ impl Floor for Packed {
     #[inline(always)]
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
-        contiguous(lists, &self.shape, first, len.checked_mul(2)?, F4.to_ffi(), 1)
+        contiguous(lists, &self.shape, first, len.checked_mul(2)?, PACKED)
     }
 }
 
@@ -244,7 +247,7 @@ impl Floor for Padded {
     #[inline(always)]
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
-        contiguous(lists, &self.shape, first, len, F4.to_ffi(), 1)
+        contiguous(lists, &self.shape, first, len, PACKED)
     }
 }
 
@@ -262,7 +265,7 @@ impl Floor for Empty {
         let none = rows == 0;
         none.then_some(())?;
         // With one row, so that every number is checked as for other tensors.
-        let placed = contiguous(lists, &[1, columns], first, len, F32, 4)?;
+        let placed = contiguous(lists, &[1, columns], first, len, F32)?;
         lists.set_first(0);
         Some(placed.at(ptr::null()))
     }
@@ -278,11 +281,8 @@ impl Floor for Unround {
     #[inline(always)]
     fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(self.data.get(self.offset..)?);
-        let aligned = first.addr() % 8 == 0;
-        aligned.then_some(())?;
         let dtype = DataType::COMPLEX128.to_ffi();
-        // Its parts are aligned to 8 bytes, so its address is not checked for 16 here.
-        contiguous(lists, &self.shape, first.wrapping_sub(first.addr() % 16), len, dtype, 16)
-            .map(|placed| placed.at(first))
+        // Its parts are aligned to 8 bytes.
+        contiguous(lists, &self.shape, first, len, element::Element { dtype, size: 16, align: 8 })
     }
 }
