@@ -65,8 +65,8 @@ pub(crate) const fn alignment(dtype: DataType, device: Device) -> Option<usize> 
     if part < 8 || !part.is_power_of_two() { None } else { Some(of_part(part, device)) }
 }
 
-/// As [`alignment`], of a type that has a [whole number of bytes](DataType::whole_byte_size): then
-/// the number of bits needs no check.
+/// As [`alignment`], of a type that has a [whole number of bytes](DataType::whole_byte_size): the
+/// widths of all such types are powers of two, so the number of bits needs no check.
 #[inline(always)]
 pub(super) const fn whole_byte_alignment(dtype: DataType, device: Device) -> usize {
     of_part(part_bits(dtype), device)
@@ -78,6 +78,7 @@ const fn part_bits(dtype: DataType) -> u8 {
     if dtype.is_complex() { dtype.bits() >> 1 } else { dtype.bits() }
 }
 
+/// The alignment of a lane, or of one part of a complex number, with that many bits.
 #[inline(always)]
 const fn of_part(bits: u8, device: Device) -> usize {
     let size = (bits >> 3) as usize;
@@ -95,9 +96,10 @@ const ALIGNED_BY_SIZE: bool = align_of::<u64>() == 8 && align_of::<u128>() == 16
 
 #[cfg(test)]
 mod tests {
-    use super::alignment;
+    use super::{alignment, whole_byte_alignment};
     use crate::device::Device;
     use crate::dtype::DataType;
+    use crate::ffi::DLDataTypeCode;
 
     /// The allocator returns a `Vec<f64>` at an address that is aligned for its elements only:
     /// to 4 bytes on `i686`.
@@ -114,5 +116,20 @@ mod tests {
             assert_eq!(alignment(dtype, Device::CPU), Some(align), "{dtype}");
         }
         assert_eq!(alignment(DataType::F64, Device::cuda(0)), Some(8));
+    }
+
+    #[test]
+    fn each_type_of_whole_bytes_has_an_alignment() {
+        for (code, bits) in
+            (0..=u8::MAX).flat_map(|code| (0..=u8::MAX).map(move |bits| (code, bits)))
+        {
+            let dtype = DataType::new(DLDataTypeCode(code), bits, 1);
+            for device in [Device::CPU, Device::cuda(0)] {
+                if dtype.whole_byte_size().is_some() {
+                    let found = Some(whole_byte_alignment(dtype, device));
+                    assert_eq!(alignment(dtype, device), found, "{dtype}");
+                }
+            }
+        }
     }
 }

@@ -210,7 +210,8 @@ impl<'a> Shaped<'a> {
             return None;
         }
         // Contiguous only: where strides are explicit, a test of the reach costs up to 14
-        // instructions, and here it saves up to 11 (measured).
+        // instructions. Here it saves 11 with a run-time dtype, and costs 6 with elements that are
+        // larger than their alignment (measured).
         if matches!(self.strides, Strides::Contiguous(_)) && self.reach.is_beyond() {
             return None;
         }

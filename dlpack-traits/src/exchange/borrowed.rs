@@ -60,9 +60,9 @@ fn lasting_tensor<E>(
     let [shape, strides] = facts.stored();
     // A list without numbers may be stored at a dangling address. It has a branch of its own, because
     // `lasting` would be inlined once more for it (measured: 500 bytes per class).
-    let none = description.shape().is_empty();
+    let is_scalar = description.shape().is_empty();
     let place = |stored: *const i64, list: &[i64]| {
-        if none {
+        if is_scalar {
             Some(empty())
         } else if stored.is_null() {
             lasting(list)

@@ -206,7 +206,7 @@ unsafe extern "C" fn view<T: DLPackExport, H: ObjectHost<T>>(
             }
         };
         if catch_panic(run) == Some(true) {
-            // It is `None`, which the optimizer does not see (measured: 3 instructions).
+            // It is `None`. Without this the compiler tests it, to drop it (measured: 3 instructions).
             forget(refused);
             return 0;
         }

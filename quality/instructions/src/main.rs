@@ -7,6 +7,9 @@
 //! same on every machine, if only this program's object is counted, because `malloc`
 //! and `memcpy` differ between processors.
 
+#[expect(clippy::pedantic, reason = "it is a part of the benchmarks")]
+#[path = "../../../bench/src/shapes/element.rs"]
+mod element;
 #[expect(
     clippy::pedantic,
     clippy::multiple_unsafe_ops_per_block,

@@ -90,8 +90,9 @@ impl Accepted<'_> {
 
     /// The strides in elements in the new location, each multiplied by `times`.
     ///
-    /// Always inlined: a list that is returned through memory is written number by number and read
-    /// as a whole, which waits for the writes (measured: up to 15 ns per import).
+    /// Always inlined, for store forwarding: a list that is returned through memory is written
+    /// number by number and read as a whole, and the read waits for the writes. Measured, an import
+    /// as a struct: 37 ns, inlined 30; 53 and 40 where the caller moves the struct too.
     #[inline(always)]
     fn stride_list<D: FromDims>(&self, room: Room, times: i64) -> Result<D, ImportError> {
         match (room, D::CAPACITY) {
@@ -124,8 +125,8 @@ impl Accepted<'_> {
         Mismatch::new(self.name, unmet).into()
     }
 
-    /// [`stride_list`](Self::stride_list) of a copy, or of elements that are arrays.
-    #[cold]
+    /// [`stride_list`](Self::stride_list) in bytes, of a copy, or of elements that are arrays.
+    #[inline(never)]
     fn computed_stride_list<D: FromDims>(&self, times: i64) -> Result<D, ImportError> {
         let strides = D::from_dims(self.computed_strides(&mut [0; strides::MAX_NDIM], times));
         strides.map_err(|unmet| self.stride_error(unmet))
