@@ -133,7 +133,7 @@ FRONT = [
         ["numpy.from_dlpack(array)"],
     ),
     (
-        "Read: the sum of 16 M `f32`",
+        "Read: the sum of 16 M `f32`, in 32 lanes",
         "sum of 16 M f32",
         "dlpack-traits, for_each_block",
         ["slice"],
