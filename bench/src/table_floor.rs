@@ -83,7 +83,8 @@ pub(crate) unsafe extern "C" fn view(object: *mut c_void, out: *mut DLTensor) ->
 #[inline(always)]
 fn place(own: &Own) -> Option<DLTensor> {
     let Bytes::Shared(data) = &own.data else { return None };
-    let Element { dtype, size, align } = Element::new(own.dtype.to_ffi())?;
+    let element = Element::new(own.dtype.to_ffi())?;
+    let Element { dtype, size, .. } = element;
     if own.strides.len() != own.shape.len() {
         return None;
     }
@@ -104,7 +105,7 @@ fn place(own: &Own) -> Option<DLTensor> {
     let first = data.as_ptr().cast::<u8>().wrapping_add(start);
     let fits = above.checked_mul(size)? <= data.len().checked_sub(start)?
         && (below == 0 || below.checked_mul(size)? <= start);
-    if !fits || first.addr() & (align - 1) != 0 {
+    if !fits || !element.is_aligned(first) {
         return None;
     }
     Some(DLTensor {

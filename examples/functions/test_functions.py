@@ -1,10 +1,16 @@
 """What Python users of the module rely on. Run by `cargo xtask example functions`."""
 
+import pydoc
 import sys
 
 import array_functions
 import numpy as np
 import pytest
+
+
+def test_help_shows_dtype_and_shape():
+    text = pydoc.plain(pydoc.render_doc(array_functions.row_norms))
+    assert "row_norms(matrix: float32[rows, columns]) -> float32[rows]" in text
 
 
 def test_row_norms():

@@ -48,6 +48,8 @@ impl Tensor {
     }
 }
 
+/// `transposed(array: float32[...] | float64[...] | int64[...]) -> an array of the same dtype`
+///
 /// Returns a copy of an array with its axes reversed, in an array of the caller's library. The
 /// result is a strided view of memory that Rust owns.
 #[pyfunction]

@@ -16,6 +16,8 @@ fn squares(elements: &[f32]) -> f32 {
     elements.iter().map(|value| value * value).sum()
 }
 
+/// `row_norms(matrix: float32[rows, columns]) -> float32[rows]`
+///
 /// Returns the Euclidean norm of each row of a float32 matrix, in an array of the caller's
 /// library.
 #[pyfunction]
@@ -32,6 +34,8 @@ fn limited<T: PartialOrd>(value: T, low: T, high: T) -> T {
     if value > high { high } else { value }
 }
 
+/// `clamp(array: float32[...] | float64[...], low: float, high: float)`
+///
 /// Limits each element of a float32 or float64 array to the range from `low` to `high`, in
 /// place.
 #[pyfunction]
@@ -50,6 +54,8 @@ fn clamp(py: Python<'_>, mut array: PyTensorMut<'_>, low: f64, high: f64) -> PyR
     Ok(())
 }
 
+/// `normalized(matrix: float32[rows, columns]) -> float32[rows, columns]`
+///
 /// Returns a float32 matrix whose rows have norm 1, in an array of the caller's library.
 /// Rows of zeros stay as they are.
 #[pyfunction]

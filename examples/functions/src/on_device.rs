@@ -39,6 +39,8 @@ type DeleteEvent = unsafe extern "C" fn(*mut c_void);
 const FLOAT32: i32 = 8;
 const VOID_PTR: i32 = 10;
 
+/// `axpy(kernel, a: float, x: float32[...], y: float32[...]) -> float32[...]`
+///
 /// Returns `a * x + y`, computed by `kernel` on the queue of `x`, as an array of its library.
 ///
 /// The kernel is a `dpctl.program.SyclKernel` with the arguments of
