@@ -5,7 +5,7 @@
 //! value may have any alignment. `describe::check` repeats the test of exports in its fast path.
 
 use crate::device::Device;
-use crate::dtype::DataType;
+use crate::dtype::{DataType, WholeBytes};
 use crate::error::Error;
 use crate::storage::Memory;
 
@@ -62,14 +62,17 @@ pub(crate) fn check_imported(first: *const u8, dtype: DataType, on: Device) -> R
 #[inline]
 pub(crate) const fn alignment(dtype: DataType, device: Device) -> Option<usize> {
     let part = part_bits(dtype);
-    if part < 8 || !part.is_power_of_two() { None } else { Some(of_part(part, device)) }
+    if part < 8 || !part.is_power_of_two() {
+        None
+    } else {
+        Some(of_part((part >> 3) as usize, device))
+    }
 }
 
-/// As [`alignment`], of a type that has a [whole number of bytes](DataType::whole_byte_size): the
-/// widths of all such types are powers of two, so the number of bits needs no check.
+/// As [`alignment`], of a type of whole bytes.
 #[inline(always)]
-pub(super) const fn whole_byte_alignment(dtype: DataType, device: Device) -> usize {
-    of_part(part_bits(dtype), device)
+pub(super) const fn whole_byte_alignment(element: WholeBytes, device: Device) -> usize {
+    of_part(element.part, device)
 }
 
 /// Bits of one lane, or of one part of a complex number.
@@ -78,10 +81,9 @@ const fn part_bits(dtype: DataType) -> u8 {
     if dtype.is_complex() { dtype.bits() >> 1 } else { dtype.bits() }
 }
 
-/// The alignment of a lane, or of one part of a complex number, with that many bits.
+/// The alignment of a lane, or of one part of a complex number, of that size in bytes.
 #[inline(always)]
-const fn of_part(bits: u8, device: Device) -> usize {
-    let size = (bits >> 3) as usize;
+const fn of_part(size: usize, device: Device) -> usize {
     match size {
         _ if ALIGNED_BY_SIZE || !device.is_host() => size,
         8 => align_of::<u64>(),
@@ -125,8 +127,8 @@ mod tests {
         {
             let dtype = DataType::new(DLDataTypeCode(code), bits, 1);
             for device in [Device::CPU, Device::cuda(0)] {
-                if dtype.whole_byte_size().is_some() {
-                    let found = Some(whole_byte_alignment(dtype, device));
+                if let Some(element) = dtype.whole_bytes() {
+                    let found = Some(whole_byte_alignment(element, device));
                     assert_eq!(alignment(dtype, device), found, "{dtype}");
                 }
             }

@@ -218,18 +218,15 @@ impl<'a> Shaped<'a> {
         if self.device.is_some_and(|device| device != memory.device) {
             return None;
         }
-        let dtype = match self.dtype {
-            Some(dtype) if dtype != memory.dtype => {
-                let numbers = dtype.code() != ffi::kDLOpaqueHandle;
-                let bytes = memory.dtype == DataType::U8 && memory.axes.is_empty();
-                if !bytes || !numbers {
-                    return None;
-                }
-                dtype
+        let dtype = self.dtype.unwrap_or(memory.dtype);
+        if dtype != memory.dtype {
+            let numbers = dtype.code() != ffi::kDLOpaqueHandle;
+            let bytes = memory.dtype == DataType::U8 && memory.axes.is_empty();
+            if !bytes || !numbers {
+                return None;
             }
-            _ => memory.dtype,
-        };
-        let element = dtype.whole_byte_size()?;
+        }
+        let element = dtype.whole_bytes()?;
         let axes = memory.axes;
         if !axes.is_empty() && !self.lists.can_append(axes) {
             return None;
@@ -240,8 +237,8 @@ impl<'a> Shaped<'a> {
         // so force all of it out of registers.
         let stored =
             if axes.is_empty() { memory.dtype.byte_size()? } else { memory.element_size()? } as u64;
-        let size = if axes.is_empty() { element as u64 } else { stored };
-        let align = whole_byte_alignment(dtype, memory.device) as u64;
+        let size = if axes.is_empty() { element.size as u64 } else { stored };
+        let align = whole_byte_alignment(element, memory.device) as u64;
         let byte_offset = match self.offset {
             Amount::Bytes(0) => 0,
             Amount::Bytes(bytes) => {

@@ -129,7 +129,7 @@ impl Metadata {
     /// check for overflow.
     #[inline(always)]
     fn check_fast(&mut self, numel: i64, reach: ElementRange) -> Option<()> {
-        let size = self.dtype.whole_byte_size()? as u64;
+        let size = self.dtype.whole_bytes()?.size as u64;
         if !self.device.has_addresses() || self.first.is_null() {
             return None;
         }
