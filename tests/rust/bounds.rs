@@ -13,7 +13,7 @@ use bounds::oracle::{self, Refusal, Verdict};
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::strides::{extent, is_column_major, is_row_major, may_overlap, numel};
-use tensors::{DLPackExport as _, Error, TensorView};
+use tensors::{DLPackExport as _, DataRef, Error, Slot, TensorView};
 
 /// Miri is some hundred times slower.
 const CASES: usize = if cfg!(miri) { 50 } else { 100_000 };
@@ -179,6 +179,32 @@ fn extreme_layouts_agree_with_the_exact_oracle() {
         check(&case, &verdict, &memory, &mut tally);
     }
     tally.report("extreme layouts");
+}
+
+/// Products of negative numbers are positive: neither a negative dimension nor a zero one may make
+/// a layout that was rejected look as if it were inside of the memory.
+#[test]
+fn dimensions_below_one_never_look_valid() {
+    let [mut once, mut twice] = [(); 2].map(|()| Slot::new());
+    let third = -(i64::MAX / 6);
+    for (small, strides, expected) in [
+        (0, [1, 7, -(1 << 62), -(1 << 62)], Ok([2, i64::MAX / 7 + 1, 0, 0])),
+        (-1, [1, 7, 2 * third, third], Err(Error::NegativeDim { axis: 2, dim: -1 })),
+    ] {
+        let shape = [2, i64::MAX / 7 + 1, small, small];
+        let bytes = || DataRef::from_slice(&[0_u8; 16]);
+        let found = [
+            once.describe().shape_and_strides(&shape, &strides).offset(2).data(bytes()),
+            twice.describe().shape(&shape).strides(&strides).offset(2).data(bytes()),
+        ];
+        for description in found {
+            let found = description.map(|it| {
+                assert!(it.dl_tensor().data.is_null());
+                it.shape().to_vec()
+            });
+            assert_eq!(found, expected.map(|shape: [i64; 4]| shape.to_vec()));
+        }
+    }
 }
 
 /// The arithmetic that views are built on, against lists of positions.

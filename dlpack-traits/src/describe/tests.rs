@@ -15,7 +15,7 @@ use super::order::Order;
 use super::packed::Packed;
 use super::shaped::Shaped;
 use super::slot::Slot;
-use super::walk::{ElementRange, contiguous};
+use super::walk::{ElementRange, contiguous, strided};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -136,7 +136,10 @@ fn the_fast_path_agrees_with_the_slow_path() {
             (None, Err(_)) => refused += 1,
         }
         let once = fast(case.describe_in_one_pass(Slot::new().describe()), data.memory_ref());
-        assert_eq!(once, found, "{case:?} in {data:?}");
+        // One pass leaves some large numbers of elements to the slow path.
+        if !(once.is_none() && case.shape.iter().any(|&dim| dim > 1 << 40)) {
+            assert_eq!(once, found, "{case:?} in {data:?}");
+        }
         let once = slow(case.describe_in_one_pass(Slot::new().describe()), data.memory_ref());
         assert_eq!(once, expected, "{case:?} in {data:?}");
         let (mut first, mut second) = (Slot::new(), Slot::new());
@@ -288,8 +291,9 @@ fn slots_are_used_again() {
 /// `contiguous` and `ElementRange` agree with the arithmetic of `layout`.
 #[test]
 fn walks_agree_with_the_arithmetic_of_layouts() {
-    use crate::strides::{extent, numel, row_major_strides};
+    use crate::strides::{extent, may_overlap, numel, row_major_strides};
     let mut random = Random(7);
+    let (mut walked, mut distinct, mut overlapping) = (0, 0, 0);
     for _ in 0..if cfg!(miri) { 100 } else { 100_000 } {
         let case = Case::new(&mut random);
         let (shape, strides) = (&case.shape[..], &case.strides[..]);
@@ -307,5 +311,18 @@ fn walks_agree_with_the_arithmetic_of_layouts() {
             row_major_strides(shape, &mut expected);
             assert_eq!((found, found_numel), (expected, numel(shape).unwrap()), "{case:?}");
         }
+        let axes = shape.iter().zip(strides).rev();
+        let axes = axes.map(|(&dim, &stride)| (Some(dim), Some(stride), ()));
+        if let Some((reach, apart)) = strided(axes, |(), _, _| {}) {
+            assert!(numel(shape).is_ok_and(|numel| numel > 0), "{case:?}");
+            let extent = extent(shape, strides).unwrap().unwrap();
+            let (low, high) = (extent.low.unsigned_abs(), extent.high.unsigned_abs());
+            assert_eq!((reach.below(), reach.above()), (low, high + 1), "{case:?}");
+            assert!(!apart || !may_overlap(shape, strides), "{case:?}");
+            walked += 1;
+            *(if apart { &mut distinct } else { &mut overlapping }) += 1;
+        }
     }
+    // So none of the conditions above was idle.
+    assert!(walked > 30 && distinct > 5 && overlapping > 5, "{walked} {distinct} {overlapping}");
 }

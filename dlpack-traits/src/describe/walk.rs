@@ -23,22 +23,89 @@ pub(crate) fn contiguous<T>(
 /// the elements that they reach, and whether these are known not to overlap: see
 /// [`ElementRange::strided`].
 ///
-/// `None` as for [`contiguous`], at a stride that is `None`, and if an end does not fit in 64 bits.
+/// `None` as for [`contiguous`], at a stride that is `None`, and if the span does not fit in 64
+/// bits. Also for some numbers of elements that do fit, if elements may overlap.
 #[inline(always)]
 pub(crate) fn strided<T>(
     axes: impl Iterator<Item = (Option<i64>, Option<i64>, T)>,
     mut write: impl FnMut(T, i64, i64),
 ) -> Option<(ElementRange, bool)> {
-    let (mut numel, mut apart) = (1_i64, true);
-    let mut reach = ElementRange::of_contiguous(1);
+    let mut walked = Axes::none();
     for (dim, stride, place) in axes {
         let (dim, stride) = (dim.filter(|&dim| dim > 0)?, stride?);
         write(place, dim, stride);
-        apart &= reach.is_below(dim, stride);
-        reach.step(dim, stride)?;
-        numel = numel.checked_mul(dim)?;
+        walked.add(dim, stride)?;
     }
-    Some((reach, apart))
+    walked.numel_fits().then(|| walked.reached())
+}
+
+/// The axes of a strided layout, from the fastest one on.
+///
+/// Invariant: `low` is not above its first value, `span` is not negative, and `repeats` is positive.
+struct Axes {
+    /// The lowest element that they reach, as in [`ElementRange`].
+    low: i64,
+    /// Number of elements from the lowest to the highest, less 1.
+    span: i64,
+    /// The product of the dimensions whose strides are not larger than the span of the axes before
+    /// them. If it is 1, no two indices name the same element.
+    repeats: i64,
+}
+
+impl Axes {
+    /// No axes.
+    #[inline(always)]
+    const fn none() -> Self {
+        Self { low: 0, span: 0, repeats: 1 }
+    }
+
+    /// Adds the next axis. `None` if the dimension is less than 1, or if the span does not fit in
+    /// 64 bits.
+    ///
+    /// One comparison decides that the stride of nearly every axis is positive, moves only the
+    /// highest element, and names no element twice (measured: 15 instructions per axis; 27 with a
+    /// comparison for each).
+    #[inline(always)]
+    fn add(&mut self, dim: i64, stride: i64) -> Option<()> {
+        if dim < 1 {
+            return None;
+        }
+        let last = dim.wrapping_sub(1).checked_mul(stride)?;
+        if stride <= self.span {
+            if stride < 0 {
+                return self.add_negative(dim, stride, last);
+            }
+            self.repeats = self.repeats.checked_mul(dim)?;
+        }
+        self.span = self.span.checked_add(last)?;
+        Some(())
+    }
+
+    /// As [`add`](Self::add), for a negative stride, whose last step is `last`.
+    #[inline(always)]
+    fn add_negative(&mut self, dim: i64, stride: i64, last: i64) -> Option<()> {
+        if stride.unsigned_abs() <= self.span.unsigned_abs() {
+            self.repeats = self.repeats.checked_mul(dim)?;
+        }
+        self.low = self.low.checked_add(last)?;
+        self.span = self.span.checked_sub(last)?;
+        Some(())
+    }
+
+    /// Whether the number of all elements is known to fit in 64 bits: the axes that are not in
+    /// `repeats` name each element once, so the product of their dimensions is at most `span + 1`.
+    #[inline(always)]
+    fn numel_fits(&self) -> bool {
+        self.repeats == 1
+            || self.span.checked_add(1).and_then(|most| most.checked_mul(self.repeats)).is_some()
+    }
+
+    /// The elements that the axes reach, and whether these are known not to overlap.
+    #[inline(always)]
+    fn reached(&self) -> (ElementRange, bool) {
+        let high = self.low.wrapping_add(self.span);
+        (ElementRange { low: self.low, high }, self.repeats == 1)
+    }
 }
 
 /// The range of elements that a layout reaches, counted from the first element.
@@ -73,35 +140,22 @@ impl ElementRange {
     /// before it: then no two indices name the same element. False does not mean that two
     /// indices do.
     ///
-    /// `None` at a stride that is `None`, and if an end does not fit in 64 bits.
+    /// `None` at a stride that is `None`, at a dimension less than 1, and if the span does not fit in
+    /// 64 bits.
     #[inline(always)]
     pub(crate) fn strided<T>(
         self,
         axes: impl Iterator<Item = (i64, Option<i64>, T)>,
         mut write: impl FnMut(T, i64),
     ) -> Option<(Self, bool)> {
-        let mut it = Self { low: self.low, high: 0 };
-        let mut apart = true;
+        // `BEYOND` stays beyond all memory: no axis raises the lowest element.
+        let mut walked = Axes { low: self.low, ..Axes::none() };
         for (dim, stride, place) in axes {
             let stride = stride?;
             write(place, stride);
-            apart &= it.is_below(dim, stride);
-            it.step(dim, stride)?;
+            walked.add(dim, stride)?;
         }
-        Some((it, apart))
-    }
-
-    /// Whether the steps along another axis are larger than the span of all axes so far.
-    ///
-    /// The first comparison is true for nearly every axis (measured: 2 instructions less per axis).
-    #[inline(always)]
-    #[expect(
-        clippy::cast_sign_loss,
-        reason = "`high` is not below `low`, and `stride` is positive"
-    )]
-    const fn is_below(self, dim: i64, stride: i64) -> bool {
-        let span = self.high.wrapping_sub(self.low) as u64;
-        (stride > 0 && stride as u64 > span) || dim < 2 || stride.unsigned_abs() > span
+        Some(walked.reached())
     }
 
     /// Adds an axis. `None` if an end does not fit in 64 bits.
