@@ -45,12 +45,6 @@ impl Flags {
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
-
-    /// Whether any flag of `other` is set.
-    #[inline]
-    pub(crate) const fn intersects(self, other: Flags) -> bool {
-        self.0 & other.0 != 0
-    }
 }
 
 impl BitOr for Flags {

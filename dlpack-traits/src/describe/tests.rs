@@ -55,16 +55,18 @@ impl Output {
 
 /// Runs only the slow path.
 fn slow(shaped: Shaped<'_>, memory: &Memory) -> Result<Output, Error> {
+    let ndim = shaped.ndim_in(memory);
     let place = check::check_slow(Packed::new(&shaped), memory)?;
-    // SAFETY: 1. `check_slow` returned `place`.
-    Ok(Output::of(&unsafe { shaped.finish(memory, &place) }))
+    // SAFETY: 1. `check_slow` returned `place`, and `ndim_in` returned `ndim`.
+    Ok(Output::of(&unsafe { shaped.finish(ndim, memory, &place) }))
 }
 
 /// Runs only the fast path; `None` if it leaves the tensor to the slow path.
 fn fast(mut shaped: Shaped<'_>, memory: &Memory) -> Option<Output> {
+    let ndim = shaped.ndim_in(memory);
     let place = shaped.check_fast(memory)?;
-    // SAFETY: 1. `check_fast` returned `place`.
-    Some(Output::of(&unsafe { shaped.finish(memory, &place) }))
+    // SAFETY: 1. `check_fast` returned `place`, and `ndim_in` returned `ndim`.
+    Some(Output::of(&unsafe { shaped.finish(ndim, memory, &place) }))
 }
 
 #[repr(align(16))]

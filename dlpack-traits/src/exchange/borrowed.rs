@@ -12,7 +12,6 @@ use super::interned_dims::{empty, lasting};
 use crate::describe::{Description, Slot, described_elsewhere};
 use crate::export::DLPackExport;
 use crate::ffi::DLTensor;
-use crate::flags::Flags;
 use crate::stream::StreamArg;
 
 /// Writes the tensor of a value as a `DLTensor` that is valid as long as the borrow of
@@ -51,16 +50,14 @@ fn lasting_tensor<E>(
     read_only: bool,
 ) -> Result<DLTensor, TableError<E>> {
     let facts = &description.checked().facts;
-    let padded = Flags::IS_SUBBYTE_TYPE_PADDED;
-    // One test of both flags (measured: 6 instructions less).
-    if facts.flags().intersects(if read_only { padded } else { padded | Flags::READ_ONLY }) {
-        let forbidden = facts.is_read_only() && !read_only;
-        return Err(if forbidden { TableError::ReadOnlyView } else { TableError::PaddedView });
+    if !facts.is_plain() {
+        check_lasting(description, read_only)?;
     }
     let [shape, strides] = facts.stored();
     // A list without numbers may be stored at a dangling address. It has a branch of its own, because
     // `lasting` would be inlined once more for it (measured: 500 bytes per class).
-    let is_scalar = description.shape().is_empty();
+    let ndim = description.shape().len();
+    let is_scalar = ndim == 0;
     let place = |stored: *const i64, list: &[i64]| {
         if is_scalar {
             Some(empty())
@@ -74,7 +71,21 @@ fn lasting_tensor<E>(
     let full = || TableError::NoPlaceForDims;
     let shape = place(shape, description.shape()).ok_or_else(full)?;
     let strides = place(strides, description.strides()).ok_or_else(full)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most 64")]
+    Ok(DLTensor { ndim: ndim as i32, shape, strides, ..*description.dl_tensor() })
+}
+
+/// Checks that a consumer without flags may use the tensor, and synchronizes it.
+#[inline]
+fn check_lasting<E>(description: &Description<'_>, read_only: bool) -> Result<(), TableError<E>> {
+    let facts = &description.checked().facts;
+    if facts.is_read_only() && !read_only {
+        return Err(TableError::ReadOnlyView);
+    }
+    if facts.is_padded() {
+        return Err(TableError::PaddedView);
+    }
     // SAFETY: 1. The description is borrowed, and with it the loan.
     unsafe { facts.sync_for(StreamArg::work_stream()) }?;
-    Ok(DLTensor { shape, strides, ..*description.dl_tensor() })
+    Ok(())
 }

@@ -156,6 +156,12 @@ impl Memory {
         self.axes.iter().try_fold(size, |size, &dim| size.checked_mul(usize::try_from(dim).ok()?))
     }
 
+    /// Whether this is host memory that needs no synchronization.
+    #[inline(always)]
+    pub(crate) const fn is_idle_host(&self) -> bool {
+        self.sync.is_none() && self.device.is_host()
+    }
+
     /// Returns the synchronization of pending work on the memory with a consumer.
     #[inline(always)]
     pub(crate) const fn synchronizer(&self) -> Synchronizer {
