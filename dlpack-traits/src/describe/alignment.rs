@@ -50,7 +50,7 @@ pub(super) fn check_alignment(
 /// [`Error::Misaligned`].
 pub(crate) fn check_imported(first: *const u8, dtype: DataType, on: Device) -> Result<(), Error> {
     let align = alignment(dtype, on).unwrap_or(1);
-    if on.has_addresses() && first.addr() & align.wrapping_sub(1) != 0 {
+    if first.addr() & align.wrapping_sub(1) != 0 && on.has_addresses() {
         return Err(Error::Misaligned { dtype, align });
     }
     Ok(())

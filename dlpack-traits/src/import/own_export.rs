@@ -2,6 +2,7 @@
 
 use super::ImportedTensor;
 use crate::error::Error;
+use crate::ffi;
 use crate::managed::{Abi, ManagedTensor};
 use crate::stream::ConsumerPlace;
 
@@ -69,6 +70,11 @@ impl ImportedTensor {
     #[inline]
     pub(super) fn on_host(&self) -> Result<(), Error> {
         let device = self.device();
+        // Nearly all memory. First, so that later tests of the device are known too (measured: 4
+        // instructions per `ImportedStorage`).
+        if device.device_type() == ffi::kDLCPU {
+            return Ok(());
+        }
         if !device.is_host() {
             return Err(Error::NotOnHost { device });
         }

@@ -271,7 +271,7 @@ fn strided() -> Strided {
     Strided { data: vec![1.0; 256], shape: [8, 16], strides: [32, 1] }
 }
 
-const ROWS: [(&str, fn()); 15] = [
+const ROWS: [(&str, fn()); 16] = [
     ("export + deleter", || each(matrices(), |matrix| delete(exported(matrix)))),
     ("export, strided + deleter", || {
         each((0..TIMES).map(|_| strided()), |strided| delete(exported(strided)));
@@ -295,6 +295,7 @@ const ROWS: [(&str, fn()); 15] = [
     }),
     ("import to a slice + drop", || each(matrices().map(exported), slice)),
     ("import with metadata + drop", || each(matrices().map(exported), imported)),
+    ("import as ImportedStorage + drop", || each(matrices().map(exported), import_of)),
     ("round trip", || each(matrices(), |matrix| slice(exported(matrix)))),
     ("borrowed view", || {
         let matrix = matrix();
