@@ -284,6 +284,12 @@ impl<'a> Shaped<'a> {
                 return None;
             }
         }
+        if !matches!(self.strides, Strides::Contiguous(_)) && self.repeats != 1 {
+            // Rare, and the only case in which the number of elements may not fit.
+            if !reach.numel_fits(self.repeats) {
+                return None;
+            }
+        }
         // From here on the tensor is accepted.
         if let Some((pitch, _)) = widened {
             self.set_pitch(pitch);
@@ -359,7 +365,7 @@ impl<'a> Shaped<'a> {
     fn may_overlap(&self) -> bool {
         let (shape, strides) = self.lists.split();
         let explicit = matches!(self.strides, Strides::Elements);
-        explicit && !self.apart && strides::may_overlap(shape, strides)
+        explicit && self.repeats != 1 && strides::may_overlap(shape, strides)
     }
 
     /// The type of the elements, if there is memory and it can have elements of this type.

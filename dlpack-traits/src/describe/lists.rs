@@ -56,22 +56,16 @@ impl<'a> Lists<'a> {
     }
 
     /// As [`new`](Self::new) and [`set_strides`](Self::set_strides), in one pass: returns the lists,
-    /// the elements that they reach, whether these are known not to overlap, and whether the
-    /// lists were refused.
+    /// the elements that they reach, their `repeats`, and whether the lists were refused.
     #[inline(always)]
     pub(super) fn strided<I: Dim, J: Dim>(
         mut slot: SlotMut<'a>,
         shape: &[I],
         strides: &[J],
-    ) -> (Self, ElementRange, bool, bool) {
+    ) -> (Self, ElementRange, i64, bool) {
         let ndim = shape.len();
         let Some(start) = slot.room(ndim) else {
-            return (
-                Self { start: slot.inline(), slot, ndim: 0 },
-                ElementRange::BEYOND,
-                false,
-                true,
-            );
+            return (Self { start: slot.inline(), slot, ndim: 0 }, ElementRange::BEYOND, 0, true);
         };
         // As in `new`: a function that both call, with the loop as a closure or with the lists as
         // its result, costs 7 to 14 instructions per description.
@@ -90,11 +84,11 @@ impl<'a> Lists<'a> {
                 stride_to.write(stride);
             })
         });
-        let (reach, apart, refused) = match walked.flatten() {
-            Some((reach, apart)) => (reach, apart, false),
-            None => (ElementRange::BEYOND, false, write_both(slot.reborrow(), shape, strides)),
+        let (reach, repeats, refused) = match walked.flatten() {
+            Some((reach, repeats)) => (reach, repeats, false),
+            None => (ElementRange::BEYOND, 0, write_both(slot.reborrow(), shape, strides)),
         };
-        (Self { slot, start, ndim }, reach, apart, refused)
+        (Self { slot, start, ndim }, reach, repeats, refused)
     }
 
     /// Rewrites the lists with only the first `ndim` dimensions. There are at least `ndim`,
@@ -132,9 +126,9 @@ impl<'a> Lists<'a> {
         Self { start: slot.start(), slot, ndim }
     }
 
-    /// Writes one stride per dimension. Returns the elements that they reach, whether these
-    /// are known not to overlap ([`ElementRange::strided`]), and whether the description is
-    /// refused, which it is if it was `refused` before.
+    /// Writes one stride per dimension. Returns the elements that they reach, their `repeats`
+    /// ([`ElementRange::strided`]), and whether the description is refused, which it is if it was
+    /// `refused` before.
     ///
     /// `contiguous` is the reach of a contiguous tensor of this shape.
     #[inline(always)]
@@ -143,19 +137,17 @@ impl<'a> Lists<'a> {
         strides: &[I],
         contiguous: ElementRange,
         refused: bool,
-    ) -> (ElementRange, bool, bool) {
+    ) -> (ElementRange, i64, bool) {
         if strides.len() != self.ndim {
             refuse_rank(self.slot.reborrow(), refused, self.ndim, strides.len());
-            return (ElementRange::BEYOND, false, true);
+            return (ElementRange::BEYOND, 0, true);
         }
         let (shape, places) = self.split_mut();
         let axes = shape.iter().zip(strides.iter().zip(places.iter_mut())).rev();
         let axes = axes.map(|(&dim, (stride, place))| (dim, stride.to_i64(), place));
         match contiguous.strided(axes, |place, stride| *place = stride) {
-            Some((reach, apart)) => (reach, apart, refused),
-            None => {
-                (ElementRange::BEYOND, false, write_all(self.slot.reborrow(), refused, strides))
-            }
+            Some((reach, repeats)) => (reach, repeats, refused),
+            None => (ElementRange::BEYOND, 0, write_all(self.slot.reborrow(), refused, strides)),
         }
     }
 

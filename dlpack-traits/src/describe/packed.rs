@@ -94,7 +94,7 @@ impl<'a> Packed<'a> {
             read_only: self.read_only,
             ranked: false,
             stored: [core::ptr::null(); 2],
-            apart: false,
+            repeats: 0,
             reach: ElementRange::BEYOND,
             refused: self.refused,
             unfit: false,

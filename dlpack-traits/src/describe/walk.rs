@@ -20,23 +20,22 @@ pub(crate) fn contiguous<T>(
 }
 
 /// Passes each dimension and stride to `write`, from the fastest axis to the slowest, and returns
-/// the elements that they reach, and whether these are known not to overlap: see
-/// [`ElementRange::strided`].
+/// the elements that they reach, and [`Axes::repeats`].
 ///
-/// `None` as for [`contiguous`], at a stride that is `None`, and if the span does not fit in 64
-/// bits. Also for some numbers of elements that do fit, if elements may overlap.
+/// `None` at a dimension or stride that is `None`, at a dimension less than 1, and if the span does
+/// not fit in 64 bits. The number of elements may not fit: see [`ElementRange::numel_fits`].
 #[inline(always)]
 pub(crate) fn strided<T>(
     axes: impl Iterator<Item = (Option<i64>, Option<i64>, T)>,
     mut write: impl FnMut(T, i64, i64),
-) -> Option<(ElementRange, bool)> {
+) -> Option<(ElementRange, i64)> {
     let mut walked = Axes::none();
     for (dim, stride, place) in axes {
         let (dim, stride) = (dim.filter(|&dim| dim > 0)?, stride?);
         write(place, dim, stride);
         walked.add(dim, stride)?;
     }
-    walked.numel_fits().then(|| walked.reached())
+    Some(walked.reached())
 }
 
 /// The axes of a strided layout, from the fastest one on.
@@ -48,7 +47,7 @@ struct Axes {
     /// Number of elements from the lowest to the highest, less 1.
     span: i64,
     /// The product of the dimensions whose strides are not larger than the span of the axes before
-    /// them. If it is 1, no two indices name the same element.
+    /// them. If it is 1, no two indices name the same element. Otherwise two indices may.
     repeats: i64,
 }
 
@@ -92,19 +91,11 @@ impl Axes {
         Some(())
     }
 
-    /// Whether the number of all elements is known to fit in 64 bits: the axes that are not in
-    /// `repeats` name each element once, so the product of their dimensions is at most `span + 1`.
+    /// The elements that the axes reach, and `repeats`.
     #[inline(always)]
-    fn numel_fits(&self) -> bool {
-        self.repeats == 1
-            || self.span.checked_add(1).and_then(|most| most.checked_mul(self.repeats)).is_some()
-    }
-
-    /// The elements that the axes reach, and whether these are known not to overlap.
-    #[inline(always)]
-    fn reached(&self) -> (ElementRange, bool) {
+    fn reached(&self) -> (ElementRange, i64) {
         let high = self.low.wrapping_add(self.span);
-        (ElementRange { low: self.low, high }, self.repeats == 1)
+        (ElementRange { low: self.low, high }, self.repeats)
     }
 }
 
@@ -135,10 +126,8 @@ impl ElementRange {
     }
 
     /// Passes each stride to `write`, from the fastest axis to the slowest, and returns the
-    /// reach of all of them, if `self` is the reach of a contiguous tensor of the same shape.
-    /// The second result is whether each stride is larger than the total span of the axes
-    /// before it: then no two indices name the same element. False does not mean that two
-    /// indices do.
+    /// reach of all of them, if `self` is the reach of a contiguous tensor of the same shape, and
+    /// [`Axes::repeats`].
     ///
     /// `None` at a stride that is `None`, at a dimension less than 1, and if the span does not fit in
     /// 64 bits.
@@ -147,7 +136,7 @@ impl ElementRange {
         self,
         axes: impl Iterator<Item = (i64, Option<i64>, T)>,
         mut write: impl FnMut(T, i64),
-    ) -> Option<(Self, bool)> {
+    ) -> Option<(Self, i64)> {
         // `BEYOND` stays beyond all memory: no axis raises the lowest element.
         let mut walked = Axes { low: self.low, ..Axes::none() };
         for (dim, stride, place) in axes {
@@ -177,6 +166,15 @@ impl ElementRange {
         let steps = axes.map(|(&dim, &stride)| (dim, Some(stride), ()));
         let reach = numel.and_then(|it| Self::of_contiguous(it).strided(steps, |(), _| {}));
         reach.map_or(Self::BEYOND, |(reach, _)| reach)
+    }
+
+    /// Whether the number of elements of a layout that reaches these elements is known to fit in 64
+    /// bits. The axes that are not in `repeats` name each element once, so the product of their
+    /// dimensions is at most the number of elements in the range.
+    #[inline(always)]
+    pub(crate) fn numel_fits(self, repeats: i64) -> bool {
+        let most = self.high.checked_sub(self.low).and_then(|span| span.checked_add(1));
+        most.and_then(|most| most.checked_mul(repeats)).is_some()
     }
 
     /// The same with the highest element moved by `more`, if it fits.
