@@ -43,6 +43,7 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
         ])
         .arg(&manifest)
         .env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", super::ALIGNED)
         .env("PYO3_PYTHON", environment.executable())
         .env("PATH", with_first(&environment.programs(), "PATH")?);
     stage.run(&mut build)?;

@@ -37,6 +37,7 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
         .arg("--manifest-path")
         .arg(checkout.root().join("bench/Cargo.toml"))
         .env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", super::ALIGNED)
         .env("PYO3_PYTHON", environment.executable());
     stage.run(&mut build)?;
     Build::of(checkout).run(checkout, &environment.interpreter, &[EXAMPLE], &mut stage)?;
