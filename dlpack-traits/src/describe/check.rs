@@ -182,9 +182,8 @@ impl<'a> Shaped<'a> {
     ///
     /// # Safety
     ///
-    /// 1. `place` was returned by [`check_fast`](Self::check_fast) or
-    ///    [`check_exactly`](Self::check_exactly) of this, and `ndim` before by
-    ///    [`ndim_in`](Self::ndim_in), for the same memory.
+    /// 1. `place` was returned by [`check_fast`](Self::check_fast), [`check_slow`] or [`in_layout`]
+    ///    of this, and `ndim` before by [`ndim_in`](Self::ndim_in), for the same memory.
     #[inline(always)]
     pub(super) unsafe fn finish(
         self,
@@ -193,8 +192,8 @@ impl<'a> Shaped<'a> {
         place: &Placement,
     ) -> Checked<'a> {
         let Self { lists, stored, .. } = self;
-        // SAFETY: 1. By our caller's 1: both write the struct before they return a place, after
-        // they appended the axes of the elements, once.
+        // SAFETY: 1. By our caller's 1: all three write the struct before they return a place, with
+        // the axes of the elements appended, once.
         let described = unsafe { lists.described(ndim) };
         // Computed from the memory here, and not by `check_slow`: the caller's knowledge of the
         // memory is constant-folded on both paths (measured: 20 instructions per shared
@@ -285,7 +284,8 @@ impl<'a> Shaped<'a> {
             }
         }
         if !matches!(self.strides, Strides::Contiguous(_)) && self.repeats != 1 {
-            // Rare, and the only case in which the number of elements may not fit.
+            // Rare, and the only case in which elements inside of the memory may be too many to
+            // count in 64 bits.
             if !reach.numel_fits(self.repeats) {
                 return None;
             }
@@ -298,6 +298,7 @@ impl<'a> Shaped<'a> {
             self.divide_strides(size);
         }
         if !axes.is_empty() {
+            // A pitch of an axis of size 1 may be too large, for the slow path too.
             self.lists.append_inline(axes).ok()?;
         }
         let read_only = self.read_only || memory.access.is_read_only() || self.may_overlap();

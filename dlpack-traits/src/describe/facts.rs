@@ -27,9 +27,9 @@ pub(crate) struct Facts {
     /// The addresses of shape and strides if the tensor stores them as `i64`s outside of
     /// the slot; otherwise NULL.
     stored: [*const i64; 2],
-    /// Whether the tensor has no flag, and is host memory that needs no synchronization. It is a
-    /// value of its own, because it is a constant in each variant of an enum: a test where the
-    /// variants meet takes 2 instructions, and one of all three facts 17.
+    /// Whether the tensor is known to have no flag, and to be host memory that needs no
+    /// synchronization. It is a value of its own, because it is a constant in each variant of an
+    /// enum: a test where the variants meet takes 2 instructions, and one of all three facts 17.
     is_plain: bool,
 }
 
@@ -68,7 +68,8 @@ impl Facts {
         self.is_plain &= memory.is_idle_host();
     }
 
-    /// Whether the tensor has no flag, and is host memory that needs no synchronization.
+    /// Whether the tensor is known to have no flag, and to be host memory that needs no
+    /// synchronization.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain

@@ -22,8 +22,8 @@ pub(crate) fn contiguous<T>(
 /// Passes each dimension and stride to `write`, from the fastest axis to the slowest, and returns
 /// the elements that they reach, and [`Axes::repeats`].
 ///
-/// `None` at a dimension or stride that is `None`, at a dimension less than 1, and if the span does
-/// not fit in 64 bits. The number of elements may not fit: see [`ElementRange::numel_fits`].
+/// `None` at a dimension or stride that is `None`, at a dimension less than 1, and if the span or
+/// `repeats` does not fit in 64 bits. The number of elements may not fit: see [`ElementRange::numel_fits`].
 #[inline(always)]
 pub(crate) fn strided<T>(
     axes: impl Iterator<Item = (Option<i64>, Option<i64>, T)>,
@@ -46,8 +46,9 @@ struct Axes {
     low: i64,
     /// Number of elements from the lowest to the highest, less 1.
     span: i64,
-    /// The product of the dimensions whose strides are not larger than the span of the axes before
-    /// them. If it is 1, no two indices name the same element. Otherwise two indices may.
+    /// The product of the dimensions whose strides, without their signs, are not larger than the
+    /// span of the axes before them. If it is 1, no two indices name the same element. Otherwise two
+    /// indices may.
     repeats: i64,
 }
 
@@ -58,8 +59,8 @@ impl Axes {
         Self { low: 0, span: 0, repeats: 1 }
     }
 
-    /// Adds the next axis. `None` if the dimension is less than 1, or if the span does not fit in
-    /// 64 bits.
+    /// Adds the next axis. `None` if the dimension is less than 1, or if the span or `repeats` does
+    /// not fit in 64 bits.
     ///
     /// One comparison decides that the stride of nearly every axis is positive, moves only the
     /// highest element, and names no element twice (measured: 15 instructions per axis; 27 with a
@@ -104,7 +105,7 @@ impl Axes {
 pub(crate) struct ElementRange {
     /// The lowest element: 0 or negative.
     low: i64,
-    /// The highest element: 0 or positive.
+    /// The highest element: 0 or positive, if `low` is not that of [`BEYOND`](Self::BEYOND).
     high: i64,
 }
 
@@ -129,8 +130,8 @@ impl ElementRange {
     /// reach of all of them, if `self` is the reach of a contiguous tensor of the same shape, and
     /// [`Axes::repeats`].
     ///
-    /// `None` at a stride that is `None`, at a dimension less than 1, and if the span does not fit in
-    /// 64 bits.
+    /// `None` at a stride that is `None`, at a dimension less than 1, and if the span or `repeats`
+    /// does not fit in 64 bits.
     #[inline(always)]
     pub(crate) fn strided<T>(
         self,
@@ -198,7 +199,7 @@ impl ElementRange {
 
     /// Number of elements from the first one to the highest, both included.
     #[inline(always)]
-    #[expect(clippy::cast_sign_loss, reason = "`high` is not negative")]
+    #[expect(clippy::cast_sign_loss, reason = "`high` is not negative, or `low` is too low")]
     pub(crate) const fn above(self) -> u64 {
         (self.high as u64).wrapping_add(1)
     }
