@@ -377,6 +377,14 @@ mod tests {
     }
 
     #[test]
+    fn the_table_has_the_widths_of_each_code() {
+        for code in 0..=u8::MAX {
+            let code = DLDataTypeCode(code);
+            assert_eq!(WIDTHS[usize::from(code.0)], widths(code), "{code:?}");
+        }
+    }
+
+    #[test]
     fn widths_are_those_of_the_standard() {
         let widths =
             |code| (0..=255).filter(move |&bits| DataType::new(code, bits, 1).is_well_formed());
