@@ -32,17 +32,15 @@ pub struct DataType {
 
 /// The [`widths`] of all type codes, of those too that do not exist (measured: a comparison with the
 /// last code takes 4 instructions more than a longer table).
-#[expect(
-    clippy::indexing_slicing,
-    clippy::cast_possible_truncation,
-    reason = "`code` is below 256"
-)]
+#[expect(clippy::indexing_slicing, reason = "a code is a `u8`")]
 const WIDTHS: [u64; 256] = {
-    let mut all = [0; 256];
-    let mut code = 0;
-    while code < all.len() {
-        all[code] = widths(DLDataTypeCode(code as u8));
-        code += 1;
+    let (mut all, mut code) = ([0; 256], 0_u8);
+    loop {
+        all[code as usize] = widths(DLDataTypeCode(code));
+        code = match code.checked_add(1) {
+            Some(next) => next,
+            None => break,
+        };
     }
     all
 };
