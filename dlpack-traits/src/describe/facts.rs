@@ -65,7 +65,8 @@ impl Facts {
         }
         (self.base, self.data, self.access) = (memory.ptr, data, memory.access);
         self.synchronizer = memory.synchronizer();
-        self.is_plain &= memory.is_idle_host();
+        // Not computed again: only borrowed tensors use it, and these are not relocated.
+        self.is_plain = false;
     }
 
     /// Whether the tensor is known to have no flag, and to be host memory that needs no

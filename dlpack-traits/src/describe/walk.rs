@@ -31,6 +31,7 @@ pub(crate) fn strided<T>(
 ) -> Option<(ElementRange, i64)> {
     let mut walked = Axes::none();
     for (dim, stride, place) in axes {
+        // Before the writes (measured: 2 to 4 instructions less than only in `add`).
         let (dim, stride) = (dim.filter(|&dim| dim > 0)?, stride?);
         write(place, dim, stride);
         walked.add(dim, stride)?;

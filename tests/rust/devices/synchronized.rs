@@ -248,11 +248,11 @@ const EXPORTS: [(&str, Export); 14] = [
     ("table, view", |memory| in_table(memory, false)),
 ];
 
-/// All exports, of memory behind a handle and of memory at an address, which takes the
-/// shorter code.
+/// All exports, of memory behind a handle, of memory at an address, which takes the shorter code,
+/// and of memory of the host that a device works on.
 fn exports() -> impl Iterator<Item = (&'static str, Export, Device)> {
     let of = |device| EXPORTS.into_iter().map(move |(name, export)| (name, export, device));
-    of(NPU).chain(of(ADDRESSES))
+    of(NPU).chain(of(ADDRESSES)).chain(of(Device::CUDA_HOST))
 }
 
 /// An export through the exchange table of another host than Python.
@@ -418,6 +418,32 @@ fn the_owner_of_an_export_is_synchronized() {
     let plain = Unsynchronized { data: Lying(mine.clone()), shape: [4] };
     refused(plain.to_dlpack_on(consumer()).map(drop));
     refused(vector(Lying(mine), 4).to_dlpack_on(consumer()).map(drop));
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct BareTensor {
+    data: Bare,
+    shape: [i64; 1],
+}
+
+/// Nothing orders the consumer's work after that on the memory.
+#[test]
+fn a_borrowed_tensor_of_unsynchronized_memory_is_refused() {
+    let _session = begin(Outcome::Done);
+    let drops = Drops::new();
+    for device in [NPU, ADDRESSES] {
+        let called = Called(table::<BareTensor, Heap, (Cpu, Npu), NotImportable>());
+        let value = object(BareTensor { data: Bare(memory(&drops, device)), shape: [4] });
+        let function = called.0.dltensor_from_py_object_no_sync.expect("set");
+        let mut out = MaybeUninit::<DLTensor>::uninit();
+        // SAFETY: the object is alive; `out` may be written.
+        let code = unsafe { function(value.cast(), out.as_mut_ptr()) };
+        free::<BareTensor>(value);
+        assert_eq!(code, -1, "{device}");
+        let raised = raised();
+        assert!(raised.len() == 1 && raised[0].text.contains("synchronized_by"), "{raised:?}");
+    }
 }
 
 /// Imported memory stays in the order in which it was imported.
