@@ -420,32 +420,6 @@ fn the_owner_of_an_export_is_synchronized() {
     refused(vector(Lying(mine), 4).to_dlpack_on(consumer()).map(drop));
 }
 
-#[derive(DLPackExport)]
-#[dlpack(crate = ::tensors)]
-struct BareTensor {
-    data: Bare,
-    shape: [i64; 1],
-}
-
-/// Nothing orders the consumer's work after that on the memory.
-#[test]
-fn a_borrowed_tensor_of_unsynchronized_memory_is_refused() {
-    let _session = begin(Outcome::Done);
-    let drops = Drops::new();
-    for device in [NPU, ADDRESSES] {
-        let called = Called(table::<BareTensor, Heap, (Cpu, Npu), NotImportable>());
-        let value = object(BareTensor { data: Bare(memory(&drops, device)), shape: [4] });
-        let function = called.0.dltensor_from_py_object_no_sync.expect("set");
-        let mut out = MaybeUninit::<DLTensor>::uninit();
-        // SAFETY: the object is alive; `out` may be written.
-        let code = unsafe { function(value.cast(), out.as_mut_ptr()) };
-        free::<BareTensor>(value);
-        assert_eq!(code, -1, "{device}");
-        let raised = raised();
-        assert!(raised.len() == 1 && raised[0].text.contains("synchronized_by"), "{raised:?}");
-    }
-}
-
 /// Imported memory stays in the order in which it was imported.
 #[test]
 fn imported_memory_takes_consumers_without_a_stream() {

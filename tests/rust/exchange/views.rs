@@ -11,7 +11,8 @@ use tensors::backend::Cpu;
 use tensors::exchange::{NotImportable, table};
 use tensors::ffi::{DLPackExchangeAPI, DLTensor};
 use tensors::{
-    DLPackExport, DataType, Describe, Description, Error, ExportArc, SharedBuffer, Slot, Storage,
+    DLPackExport, DataRef, DataType, Describe, Description, Device, Error, ExportArc, SharedBuffer,
+    Slot, Storage,
 };
 
 use crate::exchange::host::{
@@ -295,6 +296,33 @@ fn tensors_that_a_dltensor_cannot_describe_are_refused() {
     assert_eq!(view(exports::<Padded>().0, padded).0, -1);
     assert!(only_raised().1.contains("padded"));
     free::<Padded>(padded);
+}
+
+/// Memory of a device, lent without an object that orders the work on it.
+struct Unsynchronized;
+
+impl Storage for Unsynchronized {
+    fn data(&self) -> DataRef<'_> {
+        let bytes = core::ptr::without_provenance_mut(0x1000);
+        // SAFETY: 1. to 3. No device has this address, and no test follows it.
+        unsafe { DataRef::from_raw_parts_shared(bytes, 2, DataType::U8, Device::cuda(0)) }
+    }
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors)]
+struct OnDevice {
+    data: Unsynchronized,
+    shape: [usize; 1],
+}
+
+/// Nothing orders the consumer's work after that on the memory.
+#[test]
+fn memory_that_nothing_synchronizes_is_refused() {
+    let object = object(OnDevice { data: Unsynchronized, shape: [2] });
+    assert_eq!(view(exports::<OnDevice>().0, object).0, -1);
+    assert!(only_raised().1.contains("synchronized_by"));
+    free::<OnDevice>(object);
 }
 
 #[test]
