@@ -31,49 +31,80 @@ pub(super) fn keep(value: impl Send + 'static) {
     KEPT.push(Box::new(value));
 }
 
-/// A lock-free stack of values: a thread may push while another thread drops the values,
+/// A lock-free list of values: a thread may push while another thread drops the values,
 /// and a destructor may push.
+///
+/// A thread takes the whole list before it changes it. So the pointer is only exchanged for NULL or
+/// from NULL: a push on top of the entry that it saw last would succeed too if that entry had been
+/// freed, and another one been allocated at its address, whose pointer it does not have.
 struct List {
-    latest: AtomicPtr<Entry>,
+    first: AtomicPtr<Entry>,
 }
 
 struct Entry {
     value: Box<dyn Any + Send>,
-    before: *mut Entry,
+    next: Option<Box<Entry>>,
 }
 
 impl List {
     const fn new() -> Self {
-        Self { latest: AtomicPtr::new(ptr::null_mut()) }
+        Self { first: AtomicPtr::new(ptr::null_mut()) }
     }
 
     fn is_empty(&self) -> bool {
-        self.latest.load(Ordering::Relaxed).is_null()
+        self.first.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Takes all entries out of the list.
+    fn take(&self) -> Option<Box<Entry>> {
+        let first = self.first.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: `put` made it from a box, and the swap took it, so no other thread has it.
+        (!first.is_null()).then(|| unsafe { Box::from_raw(first) })
+    }
+
+    /// Puts entries into the list, if it is empty; otherwise returns them.
+    fn put(&self, entries: Box<Entry>) -> Result<(), Box<Entry>> {
+        let first = Box::into_raw(entries);
+        let (order, failed) = (Ordering::Release, Ordering::Relaxed);
+        match self.first.compare_exchange(ptr::null_mut(), first, order, failed) {
+            Ok(_) => Ok(()),
+            // SAFETY: it was made from a box above, and is not in the list.
+            Err(_) => Err(unsafe { Box::from_raw(first) }),
+        }
     }
 
     fn push(&self, value: Box<dyn Any + Send>) {
-        let mut before = self.latest.load(Ordering::Relaxed);
-        let new = Box::into_raw(Box::new(Entry { value, before }));
-        loop {
-            // SAFETY: no other thread can reach the new entry until it is in the list.
-            unsafe { (*new).before = before };
-            let (order, failed) = (Ordering::Release, Ordering::Relaxed);
-            match self.latest.compare_exchange_weak(before, new, order, failed) {
-                Ok(_) => return,
-                Err(latest) => before = latest,
-            }
+        let mut entries = Box::new(Entry { value, next: self.take() });
+        while let Err(again) = self.put(entries) {
+            // Another thread has put entries there meanwhile.
+            entries = match self.take() {
+                None => again,
+                Some(mut others) => {
+                    others.append(again);
+                    others
+                }
+            };
         }
     }
 
     fn drop_all(&self) {
-        let mut next = self.latest.swap(ptr::null_mut(), Ordering::Acquire);
-        while !next.is_null() {
-            // SAFETY: `push` made it from a box, and the swap took the whole list, so no
-            // other thread can reach it.
-            let entry = unsafe { Box::from_raw(next) };
-            next = entry.before;
-            drop(entry.value);
+        let mut next = self.take();
+        while let Some(entry) = next {
+            let Entry { value, next: after } = *entry;
+            next = after;
+            drop(value);
         }
+    }
+}
+
+impl Entry {
+    /// Appends entries to the last one.
+    fn append(&mut self, entries: Box<Self>) {
+        let mut last = &mut self.next;
+        while let Some(entry) = last {
+            last = &mut entry.next;
+        }
+        *last = Some(entries);
     }
 }
 
