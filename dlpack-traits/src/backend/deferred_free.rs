@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use core::any::Any;
+use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -90,9 +91,11 @@ impl List {
     fn drop_all(&self) {
         let mut next = self.take();
         while let Some(entry) = next {
-            let Entry { value, next: after } = *entry;
-            next = after;
+            let Entry { value, next: rest } = *entry;
+            // If the destructor panics, the rest leaks: a second panic would end the process.
+            let rest = ManuallyDrop::new(rest);
             drop(value);
+            next = ManuallyDrop::into_inner(rest);
         }
     }
 }

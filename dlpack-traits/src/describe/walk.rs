@@ -23,7 +23,8 @@ pub(crate) fn contiguous<T>(
 /// the elements that they reach, and [`Axes::repeats`].
 ///
 /// `None` at a dimension or stride that is `None`, at a dimension less than 1, and if the span or
-/// `repeats` does not fit in 64 bits. The number of elements may not fit: see [`ElementRange::numel_fits`].
+/// `repeats` does not fit in 64 bits. The number of elements may not fit: see
+/// [`ElementRange::numel_fits`].
 #[inline(always)]
 pub(crate) fn strided<T>(
     axes: impl Iterator<Item = (Option<i64>, Option<i64>, T)>,
