@@ -105,7 +105,7 @@ impl Drop for ArrayReference {
 /// # Safety
 ///
 /// 1. `owner` is an owned reference to a Python object, which is not used again.
-unsafe fn release_array(owner: NonNull<c_void>) {
+unsafe extern "C" fn release_array(owner: NonNull<c_void>) {
     drop(DropAttached::new(ArrayReference(owner.cast())));
 }
 
