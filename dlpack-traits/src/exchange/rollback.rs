@@ -10,6 +10,7 @@ use crate::ffi::DLManagedTensorVersioned;
 use crate::import::ImportedTensor;
 use crate::managed::{Guard, GuardedRelease, ManagedStruct};
 use crate::storage::{fill, try_place};
+use crate::version::Version;
 
 /// The second owner of an imported tensor, beside an [`ImportedTensor`]: as long as it exists,
 /// dropping the `ImportedTensor` does not release the tensor.
@@ -101,7 +102,8 @@ impl RollbackImport {
     ) -> Result<(Self, ImportedTensor), Error> {
         let original = NonNull::new(tensor).ok_or(Error::NullTensor)?;
         // SAFETY: 1 (`tensor` is valid): guaranteed by our caller's 1 (1 of `from_raw`).
-        let version = unsafe { ManagedStruct::version_of(original) };
+        let version = unsafe { ManagedStruct::version_field(original) };
+        let version = version.map(|&version| Version::from(version));
         if let Some(found) = version.filter(|version| !version.is_readable()) {
             return Err(Error::VersionUnsupported { found });
         }

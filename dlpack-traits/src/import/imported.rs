@@ -6,17 +6,19 @@
 
 use core::fmt;
 use core::ops::Range;
-use core::ptr::NonNull;
 
 use super::ImportPolicy;
 use super::node::Node;
+use super::raw::Managed;
+#[cfg(feature = "pyo3")]
+use super::raw::Unmanaged;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
-#[cfg(feature = "pyo3")]
-use crate::ffi::DLTensor;
 use crate::flags::Flags;
-use crate::managed::{Abi, Guard, GuardedRelease, Release};
+#[cfg(feature = "pyo3")]
+use crate::managed::GuardedRelease;
+use crate::managed::{Abi, Guard, Release};
 use crate::storage::{Access, TryArc};
 use crate::stream::ConsumerPlace;
 use crate::strides;
@@ -160,12 +162,9 @@ impl ImportedTensor {
         policy: ImportPolicy,
         guard: Option<Guard>,
     ) -> Result<Self, Error> {
-        let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
-        // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
-        let release = GuardedRelease::new(unsafe { A::release_of(managed) }, guard);
-        // SAFETY: 1. Guaranteed by our caller's 1 and 3. 2. By our caller's 4 and 5.
-        let node = unsafe { Node::read(managed, release, policy) }?;
-        Ok(Self { node })
+        // SAFETY: 1. Guaranteed by our caller, whose obligations are the same.
+        let managed = unsafe { Managed::new(managed) }.ok_or(Error::NullTensor)?;
+        Ok(Self { node: Node::read(managed, guard, policy)? })
     }
 
     /// Imports a tensor that this crate exported and that has not passed through C.
@@ -205,12 +204,13 @@ impl ImportedTensor {
     ///
     /// Those of `from_raw`, except that `release` releases the struct.
     pub(super) unsafe fn from_release<A: Abi>(
-        managed: NonNull<A>,
+        managed: *mut A,
         release: Release,
     ) -> Result<Self, Error> {
-        let (release, policy) = (GuardedRelease::from(release), ImportPolicy::default());
-        // SAFETY: 1. Guaranteed by our caller's 1 and 3. 2. By our caller's 4 and 5.
-        Ok(Self { node: unsafe { Node::read(managed, release, policy) }? })
+        // SAFETY: 1. Guaranteed by our caller; `release` calls the deleter after the last use of this
+        // value.
+        let managed = unsafe { Managed::new(managed) }.ok_or(Error::NullTensor)?;
+        Ok(Self { node: Node::read_released(&managed, release.into())? })
     }
 
     /// Returns another owner of the same tensor, for an `ImportedStorage`. It must not be given out
@@ -276,39 +276,35 @@ impl ImportedTensor {
     }
 
     /// Imports a tensor without a managed struct. `release` releases its owner when the handle
-    /// is dropped, and if this returns an error. Without a version the tensor is read-only.
+    /// is dropped, and if this returns an error.
     ///
     /// # Errors
     ///
     /// Those of [`from_raw`](Self::from_raw).
-    ///
-    /// # Safety
-    ///
-    /// 1. 3 to 5 of [`from_raw`](Self::from_raw) hold for `tensor`, until `release` has
-    ///    released the owner instead of the call of a deleter.
     #[cfg(feature = "pyo3")]
     #[inline(always)]
-    pub(crate) unsafe fn of_owner(
-        tensor: &DLTensor,
-        version: Option<Version>,
-        flags: Flags,
-        release: GuardedRelease,
-    ) -> Result<Self, Error> {
-        // SAFETY: 1. Guaranteed by our caller's 1.
-        Ok(Self { node: unsafe { Node::of_owner(tensor, version, flags, release) }? })
+    pub(crate) fn of_owner(tensor: &Unmanaged, release: GuardedRelease) -> Result<Self, Error> {
+        Ok(Self { node: Node::read_released(tensor, release)? })
+    }
+
+    /// Shape and strides.
+    #[inline]
+    fn lists(&self) -> (&[i64], &[i64]) {
+        let list = self.node.list();
+        list.split_at(list.len() / 2)
     }
 
     /// Shape: the size of each dimension, in elements.
     #[inline]
     pub fn shape(&self) -> &[i64] {
-        self.node.checked.dims.shape()
+        self.lists().0
     }
 
     /// Strides, in elements. If `strides` is NULL, those of a contiguous row-major
     /// tensor.
     #[inline]
     pub fn strides(&self) -> &[i64] {
-        self.node.checked.dims.strides()
+        self.lists().1
     }
 
     /// Number of dimensions.
@@ -320,7 +316,7 @@ impl ImportedTensor {
     /// Number of elements.
     #[inline]
     pub fn numel(&self) -> i64 {
-        self.node.checked.numel
+        self.node.checked.place.numel
     }
 
     /// Data type of the elements.
@@ -352,21 +348,21 @@ impl ImportedTensor {
     /// empty. On a device without addresses, the device's handle of the memory, such as a `cl_mem`.
     #[inline]
     pub fn data_ptr(&self) -> *const u8 {
-        self.node.checked.first
+        self.node.checked.place.first
     }
 
     /// Bytes from the start of the memory to the first element, on a device without addresses; 0
     /// on other devices, where [`data_ptr`](Self::data_ptr) includes them.
     #[inline]
     pub fn byte_offset(&self) -> u64 {
-        self.node.checked.byte_offset
+        self.node.checked.place.byte_offset
     }
 
     /// The range of bytes that the elements span, counted from the first element. With
     /// negative strides the start of the range is negative.
     #[inline]
     pub fn byte_range(&self) -> Range<isize> {
-        self.node.checked.bytes.0..self.node.checked.bytes.1
+        self.node.checked.place.bytes.0..self.node.checked.place.bytes.1
     }
 
     /// Whether the elements are contiguous in row-major (C) order.

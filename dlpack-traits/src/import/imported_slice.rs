@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::managed::{Abi, Release};
 use crate::strides::MAX_NDIM;
+use crate::version::Version;
 
 /// The elements of a foreign tensor as a slice, in row-major order. It owns the tensor: its
 /// drop calls the deleter.
@@ -111,7 +112,7 @@ impl<T: Readable> ImportedSlice<T> {
         // SAFETY: by our caller's 2 the deleter is ours to call until this returns `Ok`.
         let release = unsafe { A::release_by(managed, deleter) };
         // SAFETY: guaranteed by our caller's 1 to 5.
-        let tensor = unsafe { ImportedTensor::from_release(managed, release) }?;
+        let tensor = unsafe { ImportedTensor::from_release(managed.as_ptr(), release) }?;
         // SAFETY: 1. Guaranteed by our caller's 6.
         let slice = unsafe { tensor.assume_frozen() }.as_slice::<T>()?;
         let found = (NonNull::from(slice).cast(), slice.len());
@@ -122,7 +123,7 @@ impl<T: Readable> ImportedSlice<T> {
 
 /// The fast path: returns the elements of a tensor in host memory, if all its metadata are
 /// those of a contiguous slice of `T`s. `None` if one of them is not. An import with its release
-/// takes 120 instructions, and 250 as an `ImportedTensor` (`cargo xtask bench instructions`).
+/// takes 120 instructions, and 220 as an `ImportedTensor` (`cargo xtask bench instructions`).
 ///
 /// # Safety
 ///
@@ -130,8 +131,10 @@ impl<T: Readable> ImportedSlice<T> {
 #[inline(always)]
 unsafe fn contiguous_slice<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, usize)> {
     // SAFETY: 1. Guaranteed by our caller's 1.
-    let version = unsafe { A::version_of(managed) };
-    if !T::ANY_BITS || !T::AXES.is_empty() || version.is_some_and(|version| !version.is_readable())
+    let version = unsafe { A::version_field(managed) };
+    if !T::ANY_BITS
+        || !T::AXES.is_empty()
+        || version.is_some_and(|&version| !Version::from(version).is_readable())
     {
         return None;
     }
@@ -140,7 +143,7 @@ unsafe fn contiguous_slice<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(N
     let tensor = copy.tensor();
     let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM)?;
     let host = Device::from(tensor.device).is_host();
-    if !host || word(DataType::from(tensor.dtype)) != word(T::DTYPE) {
+    if !host || DataType::from(tensor.dtype) != T::DTYPE {
         return None;
     }
     // SAFETY: 1. By our caller's 3 the array is NULL or has `ndim` entries.
@@ -179,13 +182,6 @@ fn contiguous_elements<T: Element>(
     data.addr().checked_add(reach)?;
     let first = data.with_addr(data.addr().checked_add(byte_offset)?).cast::<T>();
     first.is_aligned().then_some((first, len))
-}
-
-/// Packs a data type into one number, so that two types compare in one instruction.
-#[inline(always)]
-const fn word(dtype: DataType) -> u32 {
-    let [low, high] = dtype.lanes().to_ne_bytes();
-    u32::from_ne_bytes([dtype.code().0, dtype.bits(), low, high])
 }
 
 impl<T> Deref for ImportedSlice<T> {

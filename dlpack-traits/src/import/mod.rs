@@ -55,6 +55,8 @@ pub use slices::{Exclusive, Frozen};
 pub(crate) use copied::copy_elements;
 pub(crate) use from_dims::number;
 pub(crate) use from_tensor::{elements_are, on_host};
+#[cfg(feature = "pyo3")]
+pub(crate) use raw::Unmanaged;
 pub(crate) use raw::read_array;
 #[cfg(feature = "ndarray")]
 pub(crate) use typed::Typed;

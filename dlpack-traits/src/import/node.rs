@@ -1,35 +1,24 @@
 //! The data of an import, in one allocation: [`Node`].
 //!
 //! One allocation holds the metadata, shape, strides and the deleter of an import;
-//! `ImportedTensor`, `ImportedStorage` and derived structs share it and are one pointer. It
-//! is allocated before the struct is read, because values that are read before a call of
-//! the allocator are saved to the stack during the call. Import and drop take 1.15
-//! times as long as a floor that also allocates. Rejected: metadata inside the handle (272
-//! bytes; an `ImportedStorage` took 63 ns and a derived struct 99, because a freshly
-//! written struct was moved), zeroed lists (2 ns), and separate loops for copying and
-//! checking (6 ns).
-
-use core::ptr::NonNull;
+//! `ImportedTensor`, `ImportedStorage` and derived structs share it and are one pointer. Import
+//! and drop take as long as by hand, where the allocation is most of the time. Rejected:
+//! metadata inside the handle (272 bytes; an `ImportedStorage` took 63 ns and a derived struct
+//! 99, because a freshly written struct was moved), and separate loops for copying and checking
+//! (6 ns).
 
 use super::ImportPolicy;
-use super::raw;
-use super::validate::{Metadata, RawMetadata};
+use super::dims;
+use super::raw::{Managed, RawTensor, Source};
+use super::validate::{Metadata, Place};
+use crate::describe::ElementRange;
 use crate::error::Error;
-#[cfg(feature = "pyo3")]
-use crate::ffi::DLTensor;
-#[cfg(feature = "pyo3")]
-use crate::flags::Flags;
-use crate::managed::{Abi, GuardedRelease};
+use crate::managed::{Abi, Guard, GuardedRelease};
 use crate::storage::{TryArc, UninitTryArc};
 use crate::stream::ConsumerPlace;
-#[cfg(feature = "pyo3")]
-use crate::version::Version;
 
-/// The metadata of an imported tensor, validated, and the obligation to call its deleter.
-///
-/// It is allocated before shape and strides are read, and each of their numbers is read
-/// once, into its final place. A handle with shape and strides inline was measured too: the
-/// import takes 12 ns instead of 17, but each move of the handle takes 6 to 18 ns more.
+/// The metadata of an imported tensor, validated, and the obligation to call its deleter. The list
+/// of its [`TryArc`] is its shape, and then its strides.
 pub(super) struct Node {
     pub(super) checked: Metadata,
     /// The consumer with which the producer synchronized device memory, if this crate
@@ -48,68 +37,181 @@ unsafe impl Send for Node {}
 // obtain.
 unsafe impl Sync for Node {}
 
+/// Memory for a node.
+type Room = UninitTryArc<Node>;
+
 impl Node {
-    /// Reads a struct. `release` calls its deleter, also if this returns an error.
+    /// Reads a struct. Its deleter is called also if this returns an error; `guard`, if there is
+    /// one, calls it.
     ///
     /// # Errors
     ///
     /// Those of `ImportedTensor::from_raw_with`, except for NULL.
-    ///
-    /// # Safety
-    ///
-    /// 1. `managed` is valid as 1 and 3 of `ImportedTensor::from_raw` say, for as long as the
-    ///    deleter is not called.
-    /// 2. 4 and 5 of `ImportedTensor::from_raw` hold for `managed`.
     #[inline(always)]
-    pub(super) unsafe fn read<A: Abi>(
-        managed: NonNull<A>,
-        release: GuardedRelease,
+    pub(super) fn read<A: Abi>(
+        managed: Managed<A>,
+        guard: Option<Guard>,
         policy: ImportPolicy,
     ) -> Result<TryArc<Self>, Error> {
-        let vacant = UninitTryArc::new()?;
-        // SAFETY: 1. Guaranteed by our caller's 1.
-        let claims = unsafe { raw::read_managed(managed) }?;
-        Self::fill(vacant, &claims, release, policy)
+        match Unowned::fast_of(&managed, policy) {
+            Ok(node) => Ok(node.owned(GuardedRelease::new(managed.release(), guard))),
+            Err(room) => match Self::read_any(room, managed, guard, policy) {
+                // Moved, so that the call does not force the result above into memory.
+                Ok(node) => Ok(node),
+                Err(error) => Err(error),
+            },
+        }
     }
 
-    /// Reads a tensor that has no managed struct. `release` releases its owner, also if this
-    /// returns an error.
+    /// The slow path, for every tensor. Its arguments fit in registers, so the fast path does not
+    /// write them to the stack.
+    #[cold]
+    #[inline(never)]
+    fn read_any<A: Abi>(
+        room: Option<Room>,
+        managed: Managed<A>,
+        guard: Option<Guard>,
+        policy: ImportPolicy,
+    ) -> Result<TryArc<Self>, Error> {
+        let read = managed.tensor().and_then(|tensor| Unowned::any(room, tensor, policy));
+        let release = GuardedRelease::new(managed.release(), guard);
+        Ok(read?.owned(release))
+    }
+
+    /// Reads a tensor. `release` releases its owner, also if this returns an error.
     ///
     /// # Errors
     ///
     /// Those of `ImportedTensor::from_raw`.
-    ///
-    /// # Safety
-    ///
-    /// 1. 3 to 5 of `ImportedTensor::from_raw` hold for `tensor`, until the owner is released
-    ///    instead of the call of the deleter.
-    #[cfg(feature = "pyo3")]
     #[inline(always)]
-    pub(super) unsafe fn of_owner(
-        tensor: &DLTensor,
-        version: Option<Version>,
-        flags: Flags,
+    pub(super) fn read_released<S: Source>(
+        source: &S,
         release: GuardedRelease,
     ) -> Result<TryArc<Self>, Error> {
-        let vacant = UninitTryArc::new()?;
-        // SAFETY: 1. Guaranteed by our caller's 1.
-        let claims = unsafe { raw::read_tensor(tensor, flags) }?;
-        Self::fill(vacant, &RawMetadata { version, ..claims }, release, ImportPolicy::default())
+        /// The slow path. No argument is a reference to what `release` may free.
+        #[cold]
+        #[inline(never)]
+        fn any<S: Source>(
+            room: Option<Room>,
+            source: &S,
+            release: GuardedRelease,
+        ) -> Result<TryArc<Node>, Error> {
+            let policy = ImportPolicy::default();
+            let read = source.tensor().and_then(|tensor| Unowned::any(room, tensor, policy));
+            Ok(read?.owned(release))
+        }
+        match Unowned::fast_of(source, ImportPolicy::default()) {
+            Ok(node) => Ok(node.owned(release)),
+            Err(room) => match any(room, source, release) {
+                // Moved, as above.
+                Ok(node) => Ok(node),
+                Err(error) => Err(error),
+            },
+        }
+    }
+}
+
+/// A node without its release.
+///
+/// Invariant: all numbers of the list in `room` have been written.
+struct Unowned {
+    room: Room,
+    checked: Metadata,
+}
+
+impl Unowned {
+    /// As [`fast`](Self::fast), if the version is supported.
+    #[inline(always)]
+    fn fast_of(source: &impl Source, policy: ImportPolicy) -> Result<Self, Option<Room>> {
+        Self::fast(source.tensor().map_err(|_| None)?, policy)
     }
 
+    /// The fast path, for nearly every tensor. An error does not mean that the tensor is invalid; it
+    /// is the memory for its node, if that has been allocated.
     #[inline(always)]
-    fn fill(
-        vacant: UninitTryArc<Self>,
-        claims: &RawMetadata<'_>,
-        release: GuardedRelease,
-        policy: ImportPolicy,
-    ) -> Result<TryArc<Self>, Error> {
-        let mut node = vacant.fill(Self {
-            checked: Metadata::new(claims, policy),
-            synchronized: ConsumerPlace::DefaultStream,
-            release,
-        });
-        node.checked.check(claims.shape, claims.strides, policy)?;
-        Ok(node.into_counted())
+    fn fast(tensor: RawTensor<'_>, policy: ImportPolicy) -> Result<Self, Option<Room>> {
+        let lists = tensor.some_lists().ok_or(None)?;
+        let mut room = Room::new(lists.numbers()).ok_or(None)?;
+        let Some((numel, reach)) = dims::copy(room.list(), lists) else { return Err(Some(room)) };
+        // Not before: what is read before the allocator is called is saved to the stack.
+        let claims = tensor.metadata();
+        let allowed = lists.strides.is_some() || policy.allows_null_strides(claims.version);
+        match Place::fast(&claims, numel, reach).filter(|_| allowed) {
+            // `copy` has written all numbers.
+            Some(place) => Ok(Self { room, checked: Metadata::new(claims, policy, place) }),
+            None => Err(Some(room)),
+        }
+    }
+
+    /// The slow path, for every tensor, after the fast one. Inlined, into functions that are not: a
+    /// result that is moved is copied by 16-byte loads, which wait for the stores before them
+    /// (measured: 15 ns).
+    #[inline(always)]
+    fn any(room: Option<Room>, tensor: RawTensor<'_>, policy: ImportPolicy) -> Result<Self, Error> {
+        let lists = tensor.lists()?;
+        let room = match room {
+            Some(room) if room.len() == lists.numbers() => Some(room),
+            // The fast path found no memory.
+            None if !lists.shape.is_empty() => None,
+            _ => Room::new(lists.numbers()),
+        };
+        let mut room = room.ok_or_else(|| Room::out_of_memory(lists.numbers()))?;
+        let claims = tensor.metadata();
+        let allowed = lists.strides.is_some() || policy.allows_null_strides(claims.version);
+        // Without dimensions only the lists are unusual.
+        let scalar = || Place::fast(&claims, 1, ElementRange::of_contiguous(1));
+        let place = if let Some(place) = lists.shape.is_empty().then(scalar).flatten() {
+            place
+        } else {
+            let (shape, strides) = dims::copy_any(room.zeroed_list(), lists);
+            Place::exact(&claims, shape, strides, allowed)?
+        };
+        Ok(Self { room, checked: Metadata::new(claims, policy, place) })
+    }
+
+    /// Adds the release.
+    #[inline(always)]
+    fn owned(self, release: GuardedRelease) -> TryArc<Node> {
+        let Self { room, checked } = self;
+        let node = Node { checked, synchronized: ConsumerPlace::DefaultStream, release };
+        // SAFETY: 1. By the invariant.
+        unsafe { room.finish(node) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DataType;
+    use crate::ffi::{DLManagedTensorVersioned, DLTensor};
+    use crate::{device::Device, version::Version};
+
+    /// A producer may have changed the number of dimensions before the slow path reads it.
+    #[test]
+    fn memory_for_another_number_of_dimensions_is_not_used() {
+        let (shape, strides, mut elements) = ([2, 3], [3, 1], [0_u8; 6]);
+        let mut managed = DLManagedTensorVersioned {
+            version: Version::CURRENT.to_ffi(),
+            manager_ctx: core::ptr::null_mut(),
+            deleter: None,
+            flags: 0,
+            dl_tensor: DLTensor {
+                data: elements.as_mut_ptr().cast(),
+                device: Device::CPU.to_ffi(),
+                ndim: 2,
+                dtype: DataType::U8.to_ffi(),
+                shape: shape.as_ptr().cast_mut(),
+                strides: strides.as_ptr().cast_mut(),
+                byte_offset: 0,
+            },
+        };
+        for ndim in [0, 1, 2, 3] {
+            // SAFETY: 1. The struct is alive, and its deleter is NULL.
+            let managed = unsafe { Managed::new(&raw mut managed) }.unwrap();
+            let tensor = managed.tensor().unwrap();
+            let node = Unowned::any(Room::new(2 * ndim), tensor, ImportPolicy::default()).unwrap();
+            let node = node.owned(GuardedRelease::new(managed.release(), None));
+            assert_eq!(node.list(), [2, 3, 3, 1]);
+        }
     }
 }

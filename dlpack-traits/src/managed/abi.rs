@@ -5,7 +5,6 @@ use core::mem::offset_of;
 use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
-use crate::flags::Flags;
 use crate::managed::Release;
 use crate::managed::release::Call;
 
@@ -23,10 +22,8 @@ mod sealed {
     use core::ptr::NonNull;
 
     use crate::ffi::{DLPackVersion, DLTensor};
-    use crate::flags::Flags;
     use crate::managed::Release;
     use crate::managed::release::Call;
-    use crate::version::Version;
 
     /// The operations of this crate on such a struct.
     pub trait ManagedStruct: Copy + 'static {
@@ -43,8 +40,8 @@ mod sealed {
 
         /// The tensor.
         fn tensor(&self) -> &DLTensor;
-        /// The flags; none in the legacy struct.
-        fn flags(&self) -> Flags;
+        /// The flags; `None` in the legacy struct, which has no flags.
+        fn flags(&self) -> Option<&u64>;
         /// The function that releases the tensor.
         fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
 
@@ -57,19 +54,19 @@ mod sealed {
         /// # Safety
         ///
         /// 1. `this` points to an aligned, initialized struct, of which only the fields up
-        ///    to `deleter` need to exist.
+        ///    to `deleter` need to exist, and which no one writes for `'a`.
         #[inline]
-        unsafe fn version_of(this: NonNull<Self>) -> Option<Version> {
+        unsafe fn version_field<'a>(this: NonNull<Self>) -> Option<&'a DLPackVersion> {
             let version = this.as_ptr().wrapping_byte_add(Self::VERSION?);
-            // SAFETY: by 1 the field is inside of the struct, aligned and initialized.
-            Some(unsafe { version.cast::<DLPackVersion>().read() }.into())
+            // SAFETY: by 1 the field is inside of the struct, aligned, initialized, and not written.
+            Some(unsafe { &*version.cast::<DLPackVersion>() })
         }
 
         /// The function that releases the tensor.
         ///
         /// # Safety
         ///
-        /// 1. As for [`version_of`](Self::version_of).
+        /// 1. As for [`version_field`](Self::version_field).
         #[inline]
         unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
             let deleter = this.as_ptr().wrapping_byte_add(Self::DELETER);
@@ -81,7 +78,7 @@ mod sealed {
         ///
         /// # Safety
         ///
-        /// 1. `this` is NULL, or as for [`version_of`](Self::version_of).
+        /// 1. `this` is NULL, or as for [`version_field`](Self::version_field).
         #[inline]
         unsafe fn read_ctx(this: *mut Self) -> Option<NonNull<c_void>> {
             let ctx = NonNull::new(this)?.as_ptr().wrapping_byte_add(Self::MANAGER_CTX);
@@ -108,7 +105,7 @@ mod sealed {
         ///
         /// # Safety
         ///
-        /// 1. As for [`version_of`](Self::version_of).
+        /// 1. As for [`version_field`](Self::version_field).
         /// 2. As 1 of [`release_by`](Self::release_by).
         #[inline(always)]
         unsafe fn release_of(this: NonNull<Self>) -> Release {
@@ -136,8 +133,8 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
     }
 
     #[inline]
-    fn flags(&self) -> Flags {
-        Flags::from_bits(self.flags)
+    fn flags(&self) -> Option<&u64> {
+        Some(&self.flags)
     }
 
     #[inline]
@@ -168,8 +165,8 @@ impl sealed::ManagedStruct for DLManagedTensor {
     }
 
     #[inline]
-    fn flags(&self) -> Flags {
-        Flags::NONE
+    fn flags(&self) -> Option<&u64> {
+        None
     }
 
     #[inline]

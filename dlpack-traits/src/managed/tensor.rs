@@ -154,7 +154,7 @@ impl<A: Abi> ManagedTensor<A> {
 
     /// The flags; none in the legacy struct.
     pub fn flags(&self) -> Flags {
-        self.managed().flags()
+        self.managed().flags().map_or(Flags::NONE, |&flags| Flags::from_bits(flags))
     }
 
     /// Whether consumers must not write: READ_ONLY

@@ -1,41 +1,48 @@
 //! A reference-counted value whose allocation may fail: [`TryArc`].
 
+use alloc::alloc::alloc;
 use alloc::boxed::Box;
+use core::alloc::Layout;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-use core::ops::{Deref, DerefMut};
-use core::ptr::NonNull;
+use core::ops::Deref;
+use core::ptr::{self, NonNull};
 
-use super::try_box::{fill, try_place};
 use crate::error::Error;
 use crate::refcount::RefCount;
 
 /// An `Arc` without weak references, whose constructor returns an error if there is no
-/// memory, where `Arc` aborts the process.
+/// memory, where `Arc` aborts the process. A list of numbers, which is empty for most values, is
+/// in the same allocation.
 pub(crate) struct TryArc<T> {
-    place: NonNull<Inner<T>>,
-    owns: PhantomData<Inner<T>>,
+    place: NonNull<Head<T>>,
+    owns: PhantomData<Head<T>>,
 }
 
-/// Uninitialized memory for a value that will be [`TryArc`].
+/// Uninitialized memory for a value and its list.
 ///
-/// The allocation is a separate step, because any value that is computed before it is
-/// spilled to the stack during the call, and reloaded.
+/// The numbers are written to their final place, and the value after them: a value that is
+/// moved after it was written is copied by 16-byte loads, which wait for the 8-byte stores
+/// before them (store forwarding fails).
 pub(crate) struct UninitTryArc<T> {
-    place: Box<MaybeUninit<Inner<T>>>,
+    place: Box<Uninit<T>>,
 }
 
-/// A value that will be [`TryArc`], and has one owner so far, which can change it.
-///
-/// A value that is completed before it is moved to its final place is copied by 16-byte
-/// loads, which wait for the 8-byte stores before them (store forwarding fails).
-pub(crate) struct UniqueTryArc<T> {
-    place: Box<Inner<T>>,
+/// The allocation before it is initialized.
+type Uninit<T> = Inner<MaybeUninit<Head<T>>, [MaybeUninit<i64>]>;
+
+#[repr(C)]
+struct Inner<H, L: ?Sized> {
+    head: H,
+    list: L,
 }
 
-struct Inner<T> {
+#[repr(C)]
+struct Head<T> {
     owners: RefCount,
+    /// The length of the list.
+    len: usize,
     value: T,
 }
 
@@ -45,68 +52,109 @@ unsafe impl<T: Send + Sync> Send for TryArc<T> {}
 unsafe impl<T: Send + Sync> Sync for TryArc<T> {}
 
 impl<T> UninitTryArc<T> {
+    /// Allocates memory for a value and a list of `len` numbers. `None` if there is none.
     #[inline(always)]
-    pub(crate) fn new() -> Result<Self, Error> {
-        match try_place() {
-            Some(place) => Ok(Self { place }),
-            None => Err(Error::OutOfMemory { bytes: size_of::<Inner<T>>() }),
-        }
+    pub(crate) fn new(len: usize) -> Option<Self> {
+        let layout = Self::layout(len)?;
+        // SAFETY: its size is not zero, because of the count.
+        let place = NonNull::new(unsafe { alloc(layout) })?;
+        let place = ptr::slice_from_raw_parts_mut(place.as_ptr(), len) as *mut Uninit<T>;
+        // SAFETY: the memory was allocated with the layout of an `Uninit` whose list has this length,
+        // and all of it may be uninitialized.
+        Some(Self { place: unsafe { Box::from_raw(place) } })
     }
 
-    /// Moves a value to its final place.
+    /// The error of a failed allocation.
+    #[cold]
+    pub(crate) fn out_of_memory(len: usize) -> Error {
+        Error::OutOfMemory { bytes: Self::layout(len).map_or(usize::MAX, |it| it.size()) }
+    }
+
+    /// The layout of an [`Inner`] whose list has this length, by the rules of `repr(C)`.
     #[inline(always)]
-    pub(crate) fn fill(self, value: T) -> UniqueTryArc<T> {
-        UniqueTryArc { place: fill(self.place, Inner { owners: RefCount::one(), value }) }
+    fn layout(len: usize) -> Option<Layout> {
+        // Without a list there is all padding but that after the list.
+        let head = Layout::new::<Inner<Head<T>, [i64; 0]>>();
+        let size = head.size().checked_add(len.checked_mul(size_of::<i64>())?)?;
+        let layout = Layout::from_size_align(size, head.align()).ok()?;
+        // A constant (measured: 3 instructions per import).
+        let is_padded = head.align() > align_of::<i64>();
+        Some(if is_padded { layout.pad_to_align() } else { layout })
     }
-}
 
-impl<T> UniqueTryArc<T> {
-    /// Returns the first owner of the value.
+    /// The length of the list.
+    pub(crate) fn len(&self) -> usize {
+        self.place.list.len()
+    }
+
+    /// The list.
     #[inline(always)]
-    pub(crate) fn into_counted(self) -> TryArc<T> {
-        TryArc { place: NonNull::from(Box::leak(self.place)), owns: PhantomData }
+    pub(crate) fn list(&mut self) -> &mut [MaybeUninit<i64>] {
+        &mut self.place.list
     }
-}
 
-impl<T> Deref for UniqueTryArc<T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.place.value
+    /// The list, filled with zeros.
+    pub(crate) fn zeroed_list(&mut self) -> &mut [i64] {
+        let list = self.list();
+        list.fill(MaybeUninit::new(0));
+        let list = ptr::from_mut(list) as *mut [i64];
+        // SAFETY: all numbers were written just now, and `self` is borrowed for as long as the result.
+        unsafe { &mut *list }
     }
-}
 
-impl<T> DerefMut for UniqueTryArc<T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.place.value
+    /// Moves the value to its final place, and returns its first owner.
+    ///
+    /// # Safety
+    ///
+    /// 1. All numbers of the list have been written.
+    #[inline(always)]
+    pub(crate) unsafe fn finish(mut self, value: T) -> TryArc<T> {
+        let len = self.len();
+        self.place.head.write(Head { owners: RefCount::one(), len, value });
+        TryArc { place: NonNull::from(Box::leak(self.place)).cast(), owns: PhantomData }
     }
 }
 
 impl<T> TryArc<T> {
-    /// Creates the first owner of a value. On an error the value is dropped.
+    /// Creates the first owner of a value without a list. On an error the value is dropped.
     #[inline]
     pub(crate) fn new(value: T) -> Result<Self, Error> {
-        Ok(UninitTryArc::new()?.fill(value).into_counted())
+        let place = UninitTryArc::new(0).ok_or_else(|| UninitTryArc::<T>::out_of_memory(0))?;
+        // SAFETY: 1. There are none.
+        Ok(unsafe { place.finish(value) })
     }
 
     /// Returns the value, if this is its only owner.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
-        if !self.place().owners.is_one() {
+        if !self.head().owners.is_one() {
             return None;
         }
         // SAFETY: there is no other owner, and this one, which alone could be cloned, is
         // borrowed uniquely.
-        let place = unsafe { self.place.as_mut() };
-        Some(&mut place.value)
+        let head = unsafe { self.place.as_mut() };
+        Some(&mut head.value)
     }
 
+    /// The list.
     #[inline]
-    fn place(&self) -> &Inner<T> {
+    pub(crate) fn list(&self) -> &[i64] {
+        // SAFETY: the allocation is alive until its last owner is dropped, and `finish`
+        // was called with a complete list.
+        unsafe { &(*self.inner()).list }
+    }
+
+    /// The count and the value.
+    #[inline]
+    fn head(&self) -> &Head<T> {
         // SAFETY: the allocation is alive until its last owner is dropped.
         unsafe { self.place.as_ref() }
+    }
+
+    /// The whole allocation.
+    #[inline]
+    fn inner(&self) -> *mut Inner<Head<T>, [i64]> {
+        ptr::slice_from_raw_parts_mut(self.place.as_ptr(), self.head().len) as *mut _
     }
 }
 
@@ -115,7 +163,7 @@ impl<T> Deref for TryArc<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        &self.place().value
+        &self.head().value
     }
 }
 
@@ -128,7 +176,7 @@ impl<T> Clone for TryArc<T> {
     /// space.
     #[inline]
     fn clone(&self) -> Self {
-        assert!(self.place().owners.add(), "too many owners of one value");
+        assert!(self.head().owners.add(), "too many owners of one value");
         Self { place: self.place, owns: PhantomData }
     }
 }
@@ -136,12 +184,12 @@ impl<T> Clone for TryArc<T> {
 impl<T> Drop for TryArc<T> {
     #[inline]
     fn drop(&mut self) {
-        let owners = &self.place().owners;
+        let owners = &self.head().owners;
         // An only owner is not subtracted: no other thread can add one, because this one is
         // mutably borrowed.
         if owners.is_one() || owners.remove() {
             // SAFETY: the pointer came from a box, and no owner is left.
-            drop(unsafe { Box::from_raw(self.place.as_ptr()) });
+            drop(unsafe { Box::from_raw(self.inner()) });
         }
     }
 }
@@ -164,9 +212,7 @@ mod tests {
     #[test]
     fn the_last_owner_drops_the_value() {
         let alive = Arc::new(());
-        let mut one = UninitTryArc::new().unwrap().fill((6, Arc::clone(&alive)));
-        one.0 += 1;
-        let mut one = one.into_counted();
+        let mut one = TryArc::new((7, Arc::clone(&alive))).unwrap();
         one.get_mut().unwrap().0 += 1;
         let other = one.clone();
         assert!(one.get_mut().is_none());
@@ -180,23 +226,58 @@ mod tests {
     }
 
     #[test]
-    fn an_unshared_value_is_dropped() {
+    fn a_value_without_its_last_owner_has_its_list() {
         let alive = Arc::new(());
-        let vacant = UninitTryArc::new().unwrap();
-        drop(vacant.fill(Arc::clone(&alive)));
-        drop(UninitTryArc::<Arc<()>>::new());
+        let mut place = UninitTryArc::new(3).unwrap();
+        for (number, to) in (7..).zip(place.list()) {
+            to.write(number);
+        }
+        // SAFETY: 1. All three were written.
+        let one = unsafe { place.finish(Arc::clone(&alive)) };
+        let other = one.clone();
+        drop(one);
+        assert_eq!((other.list(), Arc::strong_count(&alive)), (&[7, 8, 9][..], 2));
+        drop(other);
         assert_eq!(Arc::strong_count(&alive), 1);
+        let mut place = UninitTryArc::<Arc<()>>::new(64).unwrap();
+        assert_eq!(place.zeroed_list(), [0; 64]);
+    }
+
+    /// The layout of the allocation is that of the value with its list, for any alignment.
+    #[test]
+    fn values_of_any_alignment() {
+        #[repr(align(32))]
+        struct Aligned(u8);
+
+        fn check<T>(value: impl Fn(u8) -> T, number: impl Fn(&T) -> u8) {
+            for len in [0_u8, 1, 2, 3, 5] {
+                let mut place = UninitTryArc::new(len.into()).unwrap();
+                place.zeroed_list();
+                assert_eq!(
+                    UninitTryArc::<T>::layout(len.into()),
+                    Some(Layout::for_value(&*place.place))
+                );
+                // SAFETY: 1. Zeros were written.
+                let one = unsafe { place.finish(value(len)) };
+                assert_eq!((number(&one), one.list()), (len, &[0; 5][..len.into()]));
+                assert!(core::ptr::from_ref(&*one).is_aligned());
+            }
+        }
+        check(|number| number, |&number| number);
+        check(u64::from, |&number| u8::try_from(number).unwrap());
+        check(Aligned, |value| value.0);
+        check(|number| [number; 9], |value| value[8]);
     }
 
     #[test]
     fn owners_can_be_forgotten_without_end() {
         let one = TryArc::new(7).unwrap();
-        one.place().owners.set(isize::MAX.unsigned_abs());
+        one.head().owners.set(isize::MAX.unsigned_abs());
         core::mem::forget(one.clone());
         let another = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| one.clone()));
         assert!(another.is_err());
         assert_eq!(alloc::format!("{one:?}"), "7");
-        one.place().owners.set(2);
+        one.head().owners.set(2);
     }
 
     #[test]

@@ -188,45 +188,59 @@ fn a_forgotten_handle_leaks_the_tensor() {
     assert_eq!(built.deletes(), 1);
 }
 
-/// F13: the struct is read before its arrays, and no number of an array is read twice: a
-/// producer that changes one in between does not get two answers.
+/// F13: nothing is read twice, so a producer that changes the struct in between does not get two
+/// answers. The slow path starts again, and reads everything once more.
 #[cfg(target_arch = "x86_64")]
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
 fn each_number_is_read_once() {
-    use dlpack_tests::hostile::visits::visits;
+    use dlpack_tests::hostile::visits::{Visit, visits};
 
-    /// The pages that are read, in order: 0 is the struct.
-    fn check<M: HostileStruct>(case: &Case) -> Vec<usize> {
+    /// The pages that are read: 0 is the struct.
+    fn check<M: HostileStruct>(case: &Case, is_slow: bool) -> Vec<usize> {
         announce(&case.words);
         let built = case.build::<M>(true, Flush::End);
         let (tensor, visits) = visits(built.said(), || import(&built));
         drop(tensor);
         assert_eq!(built.deletes(), 1);
-        let arrays = visits.iter().position(|visit| visit.page != 0).unwrap_or(visits.len());
-        let (of_struct, mut of_arrays) = (&visits[..arrays], visits[arrays..].to_vec());
-        assert!(!of_struct.is_empty(), "{}", case.words);
-        assert!(of_arrays.iter().all(|visit| visit.page != 0), "{}: {visits:?}", case.words);
-        let read = of_arrays.len();
-        of_arrays.sort_unstable();
-        of_arrays.dedup();
-        assert_eq!(of_arrays.len(), read, "{}: {visits:?}", case.words);
+        let distinct = |visits: &[Visit]| {
+            let mut visits = visits.to_vec();
+            visits.sort_unstable();
+            visits.dedup();
+            visits.len()
+        };
+        let read = |visits: &[Visit]| {
+            assert_eq!(distinct(visits), visits.len(), "{}: {visits:?}", case.words);
+        };
+        if is_slow {
+            let arrays: Vec<_> = visits.iter().copied().filter(|visit| visit.page != 0).collect();
+            let (first, again) = arrays.split_at(arrays.len() - distinct(&arrays));
+            read(first);
+            read(again);
+            let of_struct = visits.iter().filter(|visit| visit.page == 0);
+            for visit in of_struct {
+                let times = visits.iter().filter(|other| *other == visit).count();
+                assert!(times <= 2, "{}: {visits:?}", case.words);
+            }
+        } else {
+            read(&visits);
+        }
         let mut pages: Vec<usize> = visits.iter().map(|visit| visit.page).collect();
         pages.sort_unstable();
         pages.dedup();
         pages
     }
-    let both = |case: &Case, pages: &[usize]| {
-        assert_eq!(check::<DLManagedTensorVersioned>(case), pages, "{}", case.words);
-        assert_eq!(check::<DLManagedTensor>(case), pages, "legacy {}", case.words);
+    let both = |case: &Case, is_slow: bool, pages: &[usize]| {
+        assert_eq!(check::<DLManagedTensorVersioned>(case, is_slow), pages, "{}", case.words);
+        assert_eq!(check::<DLManagedTensor>(case, is_slow), pages, "legacy {}", case.words);
     };
     let case = |shape: &[i64]| Case::new(&format!("F13 {shape:?}"), shape);
-    both(&case(&[2, 3]).dims(&[2, 3], Some(&[3, 1])), &[0, 1, 2]);
-    both(&case(&[2, 3]), &[0, 1]);
-    both(&case(&[2, 0, 3]).dims(&[2, 0, 3], Some(&[3, 3, 1])), &[0, 1, 2]);
-    both(&case(&[1; 64]).dims(&[1; 64], Some(&[1; 64])), &[0, 1, 2]);
-    both(&case(&[]), &[0]);
+    both(&case(&[2, 3]).dims(&[2, 3], Some(&[3, 1])), false, &[0, 1, 2]);
+    both(&case(&[2, 3]), false, &[0, 1]);
+    both(&case(&[2, 0, 3]).dims(&[2, 0, 3], Some(&[3, 3, 1])), true, &[0, 1, 2]);
+    both(&case(&[1; 64]).dims(&[1; 64], Some(&[1; 64])), false, &[0, 1, 2]);
+    both(&case(&[]), true, &[0]);
     for case in malformed() {
-        check::<DLManagedTensorVersioned>(&case);
+        check::<DLManagedTensorVersioned>(&case, true);
     }
 }

@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::exchange::foreign_table::StreamFunction;
 use crate::flags::Flags;
-use crate::import::ImportedTensor;
+use crate::import::{ImportedTensor, Unmanaged};
 use crate::managed::{GuardedRelease, Release};
 use crate::python::convert::{discard, exchange_error};
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
@@ -117,9 +117,8 @@ pub unsafe fn with_view<R>(
                 // is as the standard says, until Python code runs. The next statement
                 // reads the stream, which runs no Python code, and by 1 nothing else
                 // does.
-                let tensor =
-                    unsafe { ImportedTensor::of_owner(&tensor, None, Flags::NONE, release) }
-                        .map_err(exchange_error)?;
+                let tensor = unsafe { Unmanaged::new(tensor, Flags::NONE, None) };
+                let tensor = ImportedTensor::of_owner(&tensor, release).map_err(exchange_error)?;
                 let stream = current_stream(py, stream, tensor.device())?;
                 return run(BorrowedTensor::new(&tensor), stream);
             }

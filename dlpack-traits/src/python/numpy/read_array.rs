@@ -18,7 +18,7 @@ use super::library::NumPy;
 use crate::device::Device;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
-use crate::import::ImportedTensor;
+use crate::import::{ImportedTensor, Unmanaged};
 use crate::managed::Release;
 use crate::python::capsule;
 use crate::python::convert::attached_object;
@@ -65,6 +65,7 @@ fn read(api: &CApi, object: &Bound<'_, PyAny>) -> Option<ImportedTensor> {
             *to = in_elements(step as i64, size)?;
         }
     }
+    let flags = if array.flags & WRITEABLE == 0 { Flags::READ_ONLY } else { Flags::NONE };
     let tensor = DLTensor {
         data: array.data.cast(),
         device: Device::CPU.to_ffi(),
@@ -74,13 +75,13 @@ fn read(api: &CApi, object: &Bound<'_, PyAny>) -> Option<ImportedTensor> {
         strides: strides.as_mut_ptr(),
         byte_offset: 0,
     };
-    let flags = if array.flags & WRITEABLE == 0 { Flags::READ_ONLY } else { Flags::NONE };
     let owner = NonNull::new(object.clone().into_ptr())?.cast();
     // SAFETY: 1. The tensor owns this reference, which any thread may release.
     let release = unsafe { Release::of_owner(owner, release_array) };
     // SAFETY: 1. The lists are above. The array keeps its memory alive, and NumPy is trusted
     // as a producer of DLPack is: by its `__dlpack__` it would export the same.
-    unsafe { ImportedTensor::of_owner(&tensor, Some(Version::CURRENT), flags, release.into()) }.ok()
+    let tensor = unsafe { Unmanaged::new(tensor, flags, Some(Version::CURRENT)) };
+    ImportedTensor::of_owner(&tensor, release.into()).ok()
 }
 
 /// Converts a stride from bytes to elements, whose size is a power of two.
