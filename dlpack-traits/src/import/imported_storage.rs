@@ -323,6 +323,7 @@ impl<T: ImportedElement> Storage for ImportedStorage<T> {
             Some(data) => data,
             None => self.memory(),
         };
+        let data = data.known_import(self.dtype());
         data.with_axes(Self::axes_in(self.imported())).in_layout_of(self)
     }
 

@@ -245,6 +245,17 @@ impl<'a> DataRef<'a> {
         self
     }
 
+    /// The same memory, which is that of an import of elements of the type `dtype`.
+    ///
+    /// The compiler then knows the type, and that the memory is not refused, also after a branch
+    /// between two functions that return such memory, and keeps the other attributes in registers
+    /// (measured: 68 instructions per export of an import in a struct).
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn known_import(self, dtype: DataType) -> Self {
+        Self { memory: self.memory.known_import(dtype), ..self }
+    }
+
     /// Length in bytes.
     pub const fn byte_len(&self) -> usize {
         self.memory.byte_len

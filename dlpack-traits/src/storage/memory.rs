@@ -74,6 +74,18 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// The memory of an import, part by part, with what is known of it: the type, that another
+    /// library made it, and that there is memory.
+    #[inline(always)]
+    pub(super) fn known_import(self, dtype: DataType) -> Self {
+        debug_assert!(self.refusal.is_none() && self.foreign.is_some() && self.dtype == dtype);
+        let Self { ptr, byte_len, axes, device, access, padded, foreign, sync, .. } = self;
+        let synchronized = ConsumerPlace::DefaultStream;
+        let foreign = Some(foreign.unwrap_or(ForeignInfo { later: 0, synchronized }));
+        let refusal = None;
+        Self { ptr, byte_len, dtype, axes, device, access, padded, foreign, refusal, sync }
+    }
+
     /// Memory whose elements have no axes.
     pub(super) const fn new(
         ptr: *mut u8,
