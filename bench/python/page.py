@@ -40,8 +40,8 @@ All contenders of a row are timed alternately, in batches, in rounds within one 
 that other load on the machine affects all of them equally. The figures are the median and
 the lower quartile of the rounds. A ratio is the median of this crate divided by that of the
 row's reference: below 1 is faster. Absolute times depend on the machine; ratios less so. The
-compiler aligns the targets of jumps in the rows of Rust and of the C exchange API, for all
-contenders: otherwise the same instructions took 4.9 or 5.9 ns, by the address of the code. A
+compiler aligns functions and the targets of jumps in the rows of Rust and of the C exchange API,
+for all contenders: otherwise the same instructions took 4.9 or 5.9 ns, by the address of the code. A
 Python row includes the loop around the call, for all contenders. The bar of a row is our
 target for its ratio. The reasons below are of several runs, so their figures can differ
 slightly from the tables; the figures of one section are of one run of its command.

@@ -13,11 +13,14 @@ use crate::Outcome;
 use crate::args::Bench;
 use crate::checkout::Checkout;
 
-/// Aligns the targets of jumps to 32 bytes in the programs of the rows, for all contenders.
+/// Aligns functions to 64 bytes, and the targets of jumps to 32 bytes, in the programs of the rows,
+/// for all contenders.
 ///
 /// Without it a row depends on the address of its code, which changes with any other code in the
-/// program (measured: 4.9 and 5.9 ns for the same instructions; 4.8 to 4.9 with it).
-pub(crate) const ALIGNED: &str = "-C llvm-args=-align-all-nofallthru-blocks=5";
+/// program (measured: 4.9 and 5.9 ns for the same instructions, and 5.2 and 5.9 with aligned targets
+/// only; 4.8 to 4.9, and 5.2, with both).
+pub(crate) const ALIGNED: &str =
+    "-C llvm-args=-align-all-functions=6 -C llvm-args=-align-all-nofallthru-blocks=5";
 
 /// Runs one benchmark, or all.
 pub(crate) fn bench(what: &Bench, checkout: &Checkout) -> Outcome {
