@@ -10,6 +10,9 @@ use crate::strides::row_major_strides;
 /// separate loops take 6 ns longer for two dimensions. For NULL strides it writes those of a contiguous
 /// row-major tensor. Each number is read once, so a producer that changes it meanwhile has no effect.
 ///
+/// The walk of exports (`describe::walk::strided`) also finds repeated elements, and takes 9
+/// instructions more.
+///
 /// Returns the number of elements, and the range of elements that the strides reach; then all numbers
 /// of the list have been written. `None` does not mean that the tensor is invalid: see [`copy_any`].
 #[inline(always)]
