@@ -1,6 +1,5 @@
 //! Reads the fields of a foreign struct: [`Managed`], [`Unmanaged`], [`RawTensor`].
 
-use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::slice;
 
@@ -65,7 +64,7 @@ impl<A: Abi> Source for Managed<A> {
         // version is 1, and no one writes it until its deleter is called.
         let managed = unsafe { self.managed.as_ref() };
         let (tensor, flags) = (managed.tensor(), managed.flags());
-        Ok(RawTensor { tensor, flags, minor, lists: PhantomData })
+        Ok(RawTensor { tensor, flags, minor })
     }
 }
 
@@ -101,7 +100,7 @@ impl Source for Unmanaged {
     fn tensor(&self) -> Result<RawTensor<'_>, Error> {
         let Self { tensor, flags, minor } = self;
         let (flags, minor) = (Some(flags), minor.as_ref());
-        Ok(RawTensor { tensor, flags, minor, lists: PhantomData })
+        Ok(RawTensor { tensor, flags, minor })
     }
 }
 
@@ -117,7 +116,6 @@ pub(super) struct RawTensor<'a> {
     flags: Option<&'a u64>,
     /// The minor version; `None` of the legacy struct.
     minor: Option<&'a u32>,
-    lists: PhantomData<&'a [i64]>,
 }
 
 /// The fields of a foreign tensor without its lists.
