@@ -197,20 +197,17 @@ impl ImportedTensor {
         Ok(tensor)
     }
 
-    /// Imports a tensor as [`from_raw`](Self::from_raw) does, with a deleter that the
-    /// caller has already read.
+    /// Reads a tensor without its deleter, which it does not call.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_raw`](Self::from_raw), except for NULL.
     ///
     /// # Safety
     ///
-    /// Those of `from_raw`, except that `release` releases the struct.
-    pub(super) unsafe fn from_release<A: Abi>(
-        managed: *mut A,
-        release: Release,
-    ) -> Result<Self, Error> {
-        // SAFETY: 1. Guaranteed by our caller; `release` calls the deleter after the last use of this
-        // value.
-        let managed = unsafe { Managed::new(managed) }.ok_or(Error::NullTensor)?;
-        Ok(Self { node: Node::read_released(&managed, release.into())? })
+    /// 1. The result is dropped before the deleter is called.
+    pub(super) unsafe fn borrowed<A: Abi>(managed: &Managed<A>) -> Result<Self, Error> {
+        Ok(Self { node: Node::borrowed(managed)? })
     }
 
     /// Returns another owner of the same tensor, for an `ImportedStorage`. It must not be given out
@@ -284,7 +281,7 @@ impl ImportedTensor {
     #[cfg(feature = "pyo3")]
     #[inline(always)]
     pub(crate) fn of_owner(tensor: &Unmanaged, release: GuardedRelease) -> Result<Self, Error> {
-        Ok(Self { node: Node::read_released(tensor, release)? })
+        Ok(Self { node: Node::read_unmanaged(tensor, release)? })
     }
 
     /// Shape and strides.

@@ -10,15 +10,11 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use core::slice;
 
-use super::{ImportedTensor, raw};
-use crate::device::Device;
-use crate::dtype::DataType;
+use super::ImportedTensor;
+use super::raw::{Managed, RawLists, RawMetadata};
 use crate::element::{Element, Readable};
 use crate::error::Error;
-use crate::ffi::DLTensor;
 use crate::managed::{Abi, Release};
-use crate::strides::MAX_NDIM;
-use crate::version::Version;
 
 /// The elements of a foreign tensor as a slice, in row-major order. It owns the tensor: its
 /// drop calls the deleter.
@@ -79,89 +75,62 @@ impl<T: Readable> ImportedSlice<T> {
     /// 6. Until this is dropped, no one writes to the elements.
     #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
-        let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
-        // The deleter is read once: both paths call the function that was read here.
-        // SAFETY: guaranteed by our caller's 1.
-        let deleter = unsafe { A::read_deleter(managed) };
+        // SAFETY: 1. Guaranteed by our caller's 1 to 5.
+        let managed = unsafe { Managed::new(managed) }.ok_or(Error::NullTensor)?;
         // Both paths return two words, so the result is not passed through memory.
-        // SAFETY: guaranteed by our caller's 1 to 3.
-        let (first, len) = match unsafe { contiguous_slice::<A, T>(managed) } {
-            Some(found) => found,
-            // SAFETY: guaranteed by our caller's 1 to 6; `deleter` was read from the
-            // struct.
-            None => unsafe { Self::any(managed, deleter) }?,
+        let found = match contiguous_slice::<T>(&managed) {
+            Some(found) => Ok(found),
+            // SAFETY: 1. Guaranteed by our caller's 6; the deleter has not been called.
+            None => unsafe { Self::any(&managed) },
         };
-        // SAFETY: guaranteed by our caller's 2; neither path above has called the deleter.
-        let release = unsafe { A::release_by(managed, deleter) };
+        let release = managed.release();
+        let (first, len) = found?;
         Ok(Self { first, len, _release: release, elements: PhantomData })
     }
 
-    /// The slow path, for every tensor that `contiguous_slice` does not accept: it imports the tensor
-    /// as an `ImportedTensor`, and returns the exact error. After an error the deleter has been
-    /// called.
+    /// The slow path, for every tensor that `contiguous_slice` does not accept: it reads the metadata
+    /// as an `ImportedTensor` does, and returns the exact error.
     ///
     /// # Safety
     ///
-    /// Those of [`from_raw`](Self::from_raw), except that the deleter to call is `deleter`.
-    /// After an `Ok` the caller has to call it.
+    /// 1. Until the deleter is called, no one writes to the elements.
     #[cold]
-    unsafe fn any<A: Abi>(
-        managed: NonNull<A>,
-        deleter: Option<unsafe extern "C" fn(*mut A)>,
-    ) -> Result<(NonNull<T>, usize), Error> {
-        // SAFETY: by our caller's 2 the deleter is ours to call until this returns `Ok`.
-        let release = unsafe { A::release_by(managed, deleter) };
-        // SAFETY: guaranteed by our caller's 1 to 5.
-        let tensor = unsafe { ImportedTensor::from_release(managed.as_ptr(), release) }?;
-        // SAFETY: 1. Guaranteed by our caller's 6.
+    #[inline(never)]
+    unsafe fn any<A: Abi>(managed: &Managed<A>) -> Result<(NonNull<T>, usize), Error> {
+        // SAFETY: 1. It is dropped here, and `managed` is borrowed for longer.
+        let tensor = unsafe { ImportedTensor::borrowed(managed) }?;
+        // SAFETY: 1. Guaranteed by our caller's 1.
         let slice = unsafe { tensor.assume_frozen() }.as_slice::<T>()?;
-        let found = (NonNull::from(slice).cast(), slice.len());
-        tensor.forget_release();
-        Ok(found)
+        Ok((NonNull::from(slice).cast(), slice.len()))
     }
 }
 
 /// The fast path: returns the elements of a tensor in host memory, if all its metadata are
 /// those of a contiguous slice of `T`s. `None` if one of them is not. An import with its release
-/// takes 120 instructions, and 220 as an `ImportedTensor` (`cargo xtask bench instructions`).
-///
-/// # Safety
-///
-/// 1 to 3 of [`ImportedTensor::from_raw`], and `managed` is not NULL.
+/// takes 116 instructions, and 221 as an `ImportedTensor` (`cargo xtask bench instructions`).
 #[inline(always)]
-unsafe fn contiguous_slice<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, usize)> {
-    // SAFETY: 1. Guaranteed by our caller's 1.
-    let version = unsafe { A::version_field(managed) };
-    if !T::ANY_BITS
-        || !T::AXES.is_empty()
-        || version.is_some_and(|&version| !Version::from(version).is_readable())
-    {
+fn contiguous_slice<T: Element>(managed: &Managed<impl Abi>) -> Option<(NonNull<T>, usize)> {
+    if !T::ANY_BITS || !T::AXES.is_empty() {
         return None;
     }
-    // SAFETY: by 1 the whole struct exists, because its major version is 1.
-    let copy = unsafe { managed.read() };
-    let tensor = copy.tensor();
-    let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM)?;
-    let host = Device::from(tensor.device).is_host();
-    if !host || DataType::from(tensor.dtype) != T::DTYPE {
+    let tensor = managed.tensor().ok()?;
+    let claims = tensor.metadata();
+    if !claims.device.is_host() || claims.dtype != T::DTYPE {
         return None;
     }
-    // SAFETY: 1. By our caller's 3 the array is NULL or has `ndim` entries.
-    let shape = unsafe { raw::read_array(tensor.shape, ndim) }?;
-    // SAFETY: 1. As above.
-    let strides = unsafe { raw::read_array(tensor.strides, ndim) }?;
-    contiguous_elements(tensor, shape, strides)
+    contiguous_elements(&claims, tensor.lists().ok()?)
 }
 
 /// Returns the address and the number of the elements.
 #[inline(always)]
 fn contiguous_elements<T: Element>(
-    tensor: &DLTensor,
-    shape: &[i64],
-    strides: &[i64],
+    claims: &RawMetadata,
+    RawLists { shape, strides }: RawLists<'_>,
 ) -> Option<(NonNull<T>, usize)> {
     let mut len = 1_i64;
-    for (&dim, &stride) in shape.iter().zip(strides).rev() {
+    let strides = strides?;
+    for axis in (0..shape.len()).rev() {
+        let (&dim, &stride) = (shape.get(axis)?, strides.get(axis)?);
         // An axis of size 1 may have any stride. An empty tensor has no first element, and
         // takes the slow path.
         if dim < 1 || (stride != len && dim != 1) {
@@ -172,8 +141,8 @@ fn contiguous_elements<T: Element>(
     // The maximum length of a slice.
     let most = isize::MAX.unsigned_abs().checked_div(size_of::<T>())?;
     let len = usize::try_from(len).ok().filter(|&len| len <= most)?;
-    let data = NonNull::new(tensor.data.cast::<u8>())?;
-    let byte_offset = usize::try_from(tensor.byte_offset).ok()?;
+    let data = NonNull::new(claims.data)?;
+    let byte_offset = usize::try_from(claims.byte_offset).ok()?;
     // `data` and the last byte are in one allocation, and no address in it wraps.
     let reach = byte_offset.checked_add(len.wrapping_mul(size_of::<T>()))?;
     if reach > isize::MAX.unsigned_abs() {

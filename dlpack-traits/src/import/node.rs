@@ -9,11 +9,13 @@
 
 use super::ImportPolicy;
 use super::dims;
-use super::raw::{Managed, RawTensor, Source};
+#[cfg(feature = "pyo3")]
+use super::raw::Unmanaged;
+use super::raw::{Managed, RawTensor};
 use super::validate::{Metadata, Place};
 use crate::describe::ElementRange;
 use crate::error::Error;
-use crate::managed::{Abi, Guard, GuardedRelease};
+use crate::managed::{Abi, Guard, GuardedRelease, Release};
 use crate::storage::{TryArc, UninitTryArc};
 use crate::stream::ConsumerPlace;
 
@@ -53,7 +55,7 @@ impl Node {
         guard: Option<Guard>,
         policy: ImportPolicy,
     ) -> Result<TryArc<Self>, Error> {
-        match Unowned::fast_of(&managed, policy) {
+        match Unowned::fast(managed.tensor().ok(), policy) {
             Ok(node) => Ok(node.owned(GuardedRelease::new(managed.release(), guard))),
             Err(room) => match Self::read_any(room, managed, guard, policy) {
                 // Moved, so that the call does not force the result above into memory.
@@ -78,31 +80,43 @@ impl Node {
         Ok(read?.owned(release))
     }
 
-    /// Reads a tensor. `release` releases its owner, also if this returns an error.
+    /// Reads a struct without its deleter.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](Self::read).
+    pub(super) fn borrowed<A: Abi>(managed: &Managed<A>) -> Result<TryArc<Self>, Error> {
+        let tensor = managed.tensor()?;
+        let room = Room::new(tensor.lists()?.numbers());
+        let read = Unowned::any(room, tensor, ImportPolicy::default());
+        Ok(read?.owned(Release::nothing().into()))
+    }
+
+    /// Reads a tensor that has no struct. `release` releases its owner, also if this returns an error.
     ///
     /// # Errors
     ///
     /// Those of `ImportedTensor::from_raw`.
+    #[cfg(feature = "pyo3")]
     #[inline(always)]
-    pub(super) fn read_released<S: Source>(
-        source: &S,
+    pub(super) fn read_unmanaged(
+        tensor: &Unmanaged,
         release: GuardedRelease,
     ) -> Result<TryArc<Self>, Error> {
         /// The slow path. No argument is a reference to what `release` may free.
         #[cold]
         #[inline(never)]
-        fn any<S: Source>(
+        fn any(
             room: Option<Room>,
-            source: &S,
+            tensor: &Unmanaged,
             release: GuardedRelease,
         ) -> Result<TryArc<Node>, Error> {
-            let policy = ImportPolicy::default();
-            let read = source.tensor().and_then(|tensor| Unowned::any(room, tensor, policy));
+            let read = Unowned::any(room, tensor.tensor(), ImportPolicy::default());
             Ok(read?.owned(release))
         }
-        match Unowned::fast_of(source, ImportPolicy::default()) {
+        match Unowned::fast(Some(tensor.tensor()), ImportPolicy::default()) {
             Ok(node) => Ok(node.owned(release)),
-            Err(room) => match any(room, source, release) {
+            Err(room) => match any(room, tensor, release) {
                 // Moved, as above.
                 Ok(node) => Ok(node),
                 Err(error) => Err(error),
@@ -120,16 +134,11 @@ struct Unowned {
 }
 
 impl Unowned {
-    /// As [`fast`](Self::fast), if the version is supported.
+    /// The fast path, for nearly every tensor; `None` is one of an unsupported version. An error does
+    /// not mean that the tensor is invalid; it is the memory for its node, if that has been allocated.
     #[inline(always)]
-    fn fast_of(source: &impl Source, policy: ImportPolicy) -> Result<Self, Option<Room>> {
-        Self::fast(source.tensor().map_err(|_| None)?, policy)
-    }
-
-    /// The fast path, for nearly every tensor. An error does not mean that the tensor is invalid; it
-    /// is the memory for its node, if that has been allocated.
-    #[inline(always)]
-    fn fast(tensor: RawTensor<'_>, policy: ImportPolicy) -> Result<Self, Option<Room>> {
+    fn fast(tensor: Option<RawTensor<'_>>, policy: ImportPolicy) -> Result<Self, Option<Room>> {
+        let tensor = tensor.ok_or(None)?;
         let lists = tensor.some_lists().ok_or(None)?;
         let mut room = Room::new(lists.numbers()).ok_or(None)?;
         let Some((numel, reach)) = dims::copy(room.list(), lists) else { return Err(Some(room)) };

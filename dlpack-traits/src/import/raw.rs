@@ -12,16 +12,6 @@ use crate::managed::{Abi, Release};
 use crate::strides::MAX_NDIM;
 use crate::version::Version;
 
-/// What a tensor is imported from.
-pub(super) trait Source {
-    /// The tensor, if the version of its struct is supported.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::VersionUnsupported`].
-    fn tensor(&self) -> Result<RawTensor<'_>, Error>;
-}
-
 /// A foreign struct that is being imported.
 ///
 /// Invariant: 1 to 5 of [`ImportedTensor::from_raw`](super::ImportedTensor::from_raw) hold for it,
@@ -48,11 +38,14 @@ impl<A: Abi> Managed<A> {
         // SAFETY: 1. and 2. By the invariant (1 and 2 of `from_raw`); this value is not used again.
         unsafe { A::release_of(self.managed) }
     }
-}
 
-impl<A: Abi> Source for Managed<A> {
+    /// The tensor, if the version of the struct is supported.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VersionUnsupported`].
     #[inline(always)]
-    fn tensor(&self) -> Result<RawTensor<'_>, Error> {
+    pub(super) fn tensor(&self) -> Result<RawTensor<'_>, Error> {
         // SAFETY: 1. By the invariant (1 of `from_raw`), until the deleter is called.
         let version = unsafe { A::version_field(self.managed) };
         let major = version.map_or(DLPACK_MAJOR_VERSION, |version| version.major);
@@ -92,15 +85,13 @@ impl Unmanaged {
     pub(crate) unsafe fn new(tensor: DLTensor, flags: Flags, version: Option<Version>) -> Self {
         Self { tensor, flags: flags.bits(), minor: version.map(|version| version.minor) }
     }
-}
 
-#[cfg(feature = "pyo3")]
-impl Source for Unmanaged {
+    /// The tensor.
     #[inline(always)]
-    fn tensor(&self) -> Result<RawTensor<'_>, Error> {
+    pub(super) fn tensor(&self) -> RawTensor<'_> {
         let Self { tensor, flags, minor } = self;
         let (flags, minor) = (Some(flags), minor.as_ref());
-        Ok(RawTensor { tensor, flags, minor })
+        RawTensor { tensor, flags, minor }
     }
 }
 
@@ -171,6 +162,7 @@ impl<'a> RawTensor<'a> {
     /// # Errors
     ///
     /// [`Error::NegativeRank`], [`Error::TooManyDims`], [`Error::NullShape`].
+    #[inline]
     pub(super) fn lists(self) -> Result<RawLists<'a>, Error> {
         let ndim = self.tensor.ndim;
         let ndim = usize::try_from(ndim).map_err(|_| Error::NegativeRank { ndim })?;

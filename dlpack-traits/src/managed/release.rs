@@ -84,7 +84,6 @@ impl Release {
     }
 
     /// Calls nothing when it is dropped.
-    #[cfg(feature = "pyo3")]
     pub(crate) const fn nothing() -> Self {
         Self { call: Call::Nothing }
     }
