@@ -22,13 +22,20 @@ pub(super) fn copy(
 ) -> Option<(i64, ElementRange)> {
     let ndim = shape.len();
     let (to_shape, to_strides) = to.split_at_mut_checked(ndim).filter(|to| to.1.len() == ndim)?;
-    let (mut numel, mut reach) = (1_i64, ElementRange::of_contiguous(1));
-    for axis in (0..ndim).rev() {
-        let dim = read_once(shape.get(axis)?);
-        let stride = match strides {
-            Some(strides) => read_once(strides.get(axis)?),
-            None => numel,
-        };
+    let mut numel = 1_i64;
+    let Some(strides) = strides else {
+        for axis in (0..ndim).rev() {
+            let dim = read_once(shape.get(axis)?);
+            to_shape.get_mut(axis)?.write(dim);
+            to_strides.get_mut(axis)?.write(numel);
+            numel = numel.checked_mul(dim).filter(|_| dim > 0)?;
+        }
+        return Some((numel, ElementRange::of_contiguous(numel)));
+    };
+    let mut reach = ElementRange::of_contiguous(1);
+    // Upwards (measured: 8 instructions less).
+    for axis in 0..ndim {
+        let (dim, stride) = (read_once(shape.get(axis)?), read_once(strides.get(axis)?));
         to_shape.get_mut(axis)?.write(dim);
         to_strides.get_mut(axis)?.write(stride);
         reach.step(dim, stride).filter(|()| dim > 0)?;

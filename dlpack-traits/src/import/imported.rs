@@ -15,6 +15,7 @@ use super::raw::Unmanaged;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
+use crate::ffi::DLPACK_MAJOR_VERSION;
 use crate::flags::Flags;
 #[cfg(feature = "pyo3")]
 use crate::managed::GuardedRelease;
@@ -338,7 +339,7 @@ impl ImportedTensor {
     /// Version of the struct; `None` for the legacy one.
     #[inline]
     pub fn version(&self) -> Option<Version> {
-        self.node.checked.version
+        self.node.checked.minor.map(|minor| Version::new(DLPACK_MAJOR_VERSION, minor))
     }
 
     /// Address of the first element, which may have any alignment; NULL if the tensor is

@@ -1,12 +1,14 @@
 //! Reads the fields of a foreign struct: [`Managed`], [`Unmanaged`], [`RawTensor`].
 
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::slice;
 
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::ffi::{DLPACK_MAJOR_VERSION, DLTensor};
+use crate::ffi::{
+    DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLPACK_MAJOR_VERSION, DLTensor,
+};
 use crate::flags::Flags;
 use crate::managed::{Abi, Release};
 use crate::strides::MAX_NDIM;
@@ -137,14 +139,16 @@ impl<'a> RawTensor<'a> {
     /// The fields without the lists.
     #[inline(always)]
     pub(super) fn metadata(self) -> RawMetadata {
-        let &DLTensor { data, ref device, dtype, byte_offset, .. } = self.tensor;
+        let &DLTensor { data, ref device, ref dtype, byte_offset, .. } = self.tensor;
+        // Before the other fields (measured: 3 instructions).
+        let (device, dtype) = (read_device(device), read_dtype(dtype));
         RawMetadata {
             version: self.minor.map(|&minor| Version::new(DLPACK_MAJOR_VERSION, minor)),
             flags: self.flags.map_or(Flags::NONE, |&flags| Flags::from_bits(flags)),
             data: data.cast(),
             byte_offset,
-            device: read_once(device).into(),
-            dtype: dtype.into(),
+            device,
+            dtype,
         }
     }
 
@@ -192,13 +196,40 @@ impl RawLists<'_> {
     }
 }
 
-/// Reads a field or a number by one read. The compiler may turn an ordinary read into two, and did in
-/// release builds, for the device and for numbers; `hostile/raw_import.rs` tests all fields, also in a
-/// release build.
+/// A number at any address.
+#[repr(C, packed)]
+struct Unaligned<T>(T);
+
+/// Reads a number by one read. The compiler may turn an ordinary read into two, and did in release
+/// builds; `hostile/raw_import.rs` tests it for all fields and numbers, also in a release build.
 #[inline(always)]
-pub(super) fn read_once<T: Copy>(place: &T) -> T {
-    // SAFETY: `place` is a reference to an initialized value, which is `Copy`.
-    unsafe { (&raw const *place).read_volatile() }
+pub(super) fn read_once(number: &i64) -> i64 {
+    // SAFETY: `number` is a reference to an initialized number.
+    unsafe { ptr::from_ref(number).read_volatile() }
+}
+
+/// Reads a device as [`read_once`] does, but as one number (measured, with [`read_dtype`]: 9 instructions
+/// less). A later read of two fields as one would wait for both to be written (store forwarding fails).
+#[inline(always)]
+fn read_device(device: &DLDevice) -> Device {
+    const { assert!(size_of::<DLDevice>() == size_of::<u64>()) };
+    let place = ptr::from_ref(device).cast::<Unaligned<u64>>();
+    // SAFETY: a device is initialized, has the size of the number and no padding.
+    let Unaligned(number) = unsafe { place.read_volatile() };
+    let [a, b, c, d, index @ ..] = number.to_ne_bytes();
+    let device_type = DLDeviceType(i32::from_ne_bytes([a, b, c, d]));
+    Device::new(device_type, i32::from_ne_bytes(index))
+}
+
+/// Reads an element type as [`read_device`] reads a device.
+#[inline(always)]
+fn read_dtype(dtype: &DLDataType) -> DataType {
+    const { assert!(size_of::<DLDataType>() == size_of::<u32>()) };
+    let place = ptr::from_ref(dtype).cast::<Unaligned<u32>>();
+    // SAFETY: an element type is initialized, has the size of the number and no padding.
+    let Unaligned(number) = unsafe { place.read_volatile() };
+    let [code, bits, lanes @ ..] = number.to_ne_bytes();
+    DataType::new(DLDataTypeCode(code), bits, u16::from_ne_bytes(lanes))
 }
 
 /// The numbers of an array; `None` if it is NULL. An array without entries is not read.

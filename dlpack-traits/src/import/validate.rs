@@ -17,8 +17,8 @@ use crate::version::Version;
 /// The metadata of a tensor without its shape and strides. They are consistent with each other and
 /// with these, and fit in the address space.
 pub(super) struct Metadata {
-    /// `None` for the legacy struct.
-    pub(super) version: Option<Version>,
+    /// The minor version; `None` for the legacy struct.
+    pub(super) minor: Option<u32>,
     pub(super) flags: Flags,
     /// The access to the elements. If this crate exported the tensor, and it has not passed through
     /// C, this is the access of the export, which `from_own` stores here. Otherwise it is that of
@@ -55,7 +55,8 @@ impl Metadata {
             None if !policy.allows_legacy_writes() => Access::ForeignReadOnly,
             _ => Access::Shared,
         };
-        Self { version, flags, access, device, dtype, place }
+        let minor = version.map(|version| version.minor);
+        Self { minor, flags, access, device, dtype, place }
     }
 }
 
