@@ -7,8 +7,8 @@ use dlpack_fuzz::reading::{read, write};
 use dlpack_fuzz::wild::{Kind, Wild};
 use dlpack_traits::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use dlpack_traits::{
-    DLPackExport, DLPackImport, ImportPolicy, ImportedStorage, ImportedTensor, Layout, Order,
-    Version,
+    DLPackExport, DLPackImport, ImportPolicy, ImportedSlice, ImportedStorage, ImportedTensor,
+    Layout, Order, Readable, Version,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -32,6 +32,7 @@ enum Fate {
     Image,
     Copied,
     DroppedElsewhere,
+    Slice,
 }
 
 /// An import that accepts any tensor.
@@ -81,7 +82,15 @@ fn run<M: Kind>(Input { wild, strict, writable, fate, .. }: &Input) {
         Err(error) => {
             assert!(expected.is_none(), "{error} for a valid tensor");
             assert!(!error.to_string().is_empty());
-            return built.check();
+            built.check();
+            if matches!(fate, Fate::Slice) && !refused {
+                let built = wild.build::<M>();
+                // SAFETY: 1. to 3. As above. 4. to 6. It is refused.
+                let slice = unsafe { ImportedSlice::<u8>::from_raw(built.raw()) };
+                assert_eq!(slice.err(), Some(error));
+                built.check();
+            }
+            return;
         }
     };
     let expected = expected.expect("it should have been refused");
@@ -179,6 +188,14 @@ fn end<M: Kind>(tensor: ImportedTensor, fate: Fate, honest: bool) {
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         },
+        Fate::Slice if honest => {
+            let tensor = slice::<M, u8>(tensor);
+            let tensor = slice::<M, f32>(tensor);
+            let raw = slice::<M, bool>(tensor).into_raw::<M>().expect("it came as such a struct");
+            // SAFETY: 1. to 3. The struct is as it was. 4. to 6. No one writes to the elements.
+            drop(unsafe { ImportedSlice::<f32>::from_raw(raw) });
+        }
+        Fate::Slice => drop(tensor),
         Fate::Copied => {
             // It reads elements, and takes memory for each.
             if honest && tensor.numel() < 10_000 {
@@ -190,6 +207,25 @@ fn end<M: Kind>(tensor: ImportedTensor, fate: Fate, honest: bool) {
             }
         }
     }
+}
+
+/// An `ImportedSlice` has the elements and the error of a slice of the whole tensor. Returns the tensor.
+fn slice<M: Kind, T: Readable>(tensor: ImportedTensor) -> ImportedTensor {
+    // SAFETY: 1. No one writes to the elements.
+    let whole = unsafe { tensor.assume_frozen() }.as_slice::<T>();
+    let whole = whole.map(|slice| (slice.as_ptr(), slice.len()));
+    let raw = tensor.into_raw::<M>().expect("it came as such a struct");
+    // SAFETY: the struct is as it was.
+    let mut lent = unsafe { raw.read() }.without_deleter();
+    // SAFETY: 1. to 3. As above, with a deleter that is NULL. 4. to 6. No one writes to the elements.
+    let slice = unsafe { ImportedSlice::<T>::from_raw(&raw mut lent) };
+    match (whole, slice) {
+        (Ok((_, 0)), Ok(slice)) => assert!(slice.is_empty()),
+        (Ok(whole), Ok(slice)) => assert_eq!((slice.as_ptr(), slice.len()), whole),
+        (whole, slice) => assert_eq!(whole.err(), slice.err()),
+    }
+    // SAFETY: the struct is as it was.
+    unsafe { ImportedTensor::from_raw(raw) }.expect("it was taken before")
 }
 
 fuzz_target!(|input: Input| {

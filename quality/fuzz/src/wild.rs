@@ -172,6 +172,9 @@ pub trait Kind: Abi {
         deleter: Option<unsafe extern "C" fn(*mut Self)>,
     ) -> Self;
 
+    /// The same struct with a deleter of NULL.
+    fn without_deleter(self) -> Self;
+
     /// The context, which every version has.
     ///
     /// # Safety
@@ -194,6 +197,10 @@ impl Kind for DLManagedTensorVersioned {
     ) -> Self {
         let version = dlpack_traits::Version::from(wild.version).to_ffi();
         Self { version, manager_ctx, deleter, flags: wild.flags(), dl_tensor }
+    }
+
+    fn without_deleter(self) -> Self {
+        Self { deleter: None, ..self }
     }
 
     unsafe fn context(managed: *mut Self) -> *mut c_void {
@@ -221,6 +228,10 @@ impl Kind for DLManagedTensor {
         deleter: Option<unsafe extern "C" fn(*mut Self)>,
     ) -> Self {
         Self { dl_tensor, manager_ctx, deleter }
+    }
+
+    fn without_deleter(self) -> Self {
+        Self { deleter: None, ..self }
     }
 
     unsafe fn context(managed: *mut Self) -> *mut c_void {
