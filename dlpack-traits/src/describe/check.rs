@@ -224,12 +224,12 @@ impl<'a> Shaped<'a> {
             return None;
         }
         let dtype = self.dtype.unwrap_or(memory.dtype);
-        if dtype != memory.dtype {
-            let numbers = dtype.code() != ffi::kDLOpaqueHandle;
-            let bytes = memory.dtype == DataType::U8 && memory.axes.is_empty();
-            if !bytes || !numbers {
-                return None;
-            }
+        let bytes = memory.dtype == DataType::U8 && memory.axes.is_empty();
+        // First this test, because nearly every storage of bytes has a constant type (measured: 4
+        // instructions less than first a comparison of both types).
+        let fits = if bytes { dtype.code() != ffi::kDLOpaqueHandle } else { dtype == memory.dtype };
+        if !fits {
+            return None;
         }
         let element = dtype.whole_bytes()?;
         let axes = memory.axes;
@@ -259,12 +259,13 @@ impl<'a> Shaped<'a> {
             self.whole_strides(size)?;
             (reach.below(), reach.high().checked_add(size)?)
         } else {
+            let above = reach.above().checked_mul(size)?;
             // Strides are rarely negative.
             let below = match reach.below() {
                 0 => 0,
                 below => below.checked_mul(size)?,
             };
-            (below, reach.above().checked_mul(size)?)
+            (below, above)
         };
         let start = byte_offset.checked_sub(below)?;
         let end = byte_offset.checked_add(above)?;
