@@ -255,7 +255,7 @@ impl DataType {
         #[expect(clippy::indexing_slicing, reason = "a code is a `u8`")]
         let widths = WIDTHS[self.code().0 as usize];
         let bytes = (bits >> 3) as u32;
-        if bits % 8 == 0 && widths >> bytes & 1 != 0 && lanes != 0 {
+        if lanes != 0 && bits % 8 == 0 && widths >> bytes & 1 != 0 {
             // 31 * 65,535 fits in 32 bits.
             let size = bytes.wrapping_mul(lanes as u32) as usize;
             Some(WholeBytes { size, part: (bytes >> (widths >> 32)) as usize })

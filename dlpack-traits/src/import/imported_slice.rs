@@ -107,7 +107,7 @@ impl<T: Readable> ImportedSlice<T> {
 
 /// The fast path: returns the elements of a tensor in host memory, if all its metadata are
 /// those of a contiguous slice of `T`s. `None` if one of them is not. An import with its release
-/// takes 116 instructions, and 221 as an `ImportedTensor` (`cargo xtask bench instructions`).
+/// takes 116 instructions, and 217 as an `ImportedTensor` (`cargo xtask bench instructions`).
 #[inline(always)]
 fn contiguous_slice<T: Element>(managed: &Managed<impl Abi>) -> Option<(NonNull<T>, usize)> {
     if !T::ANY_BITS || !T::AXES.is_empty() {
