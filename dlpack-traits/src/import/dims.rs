@@ -6,12 +6,12 @@ use super::raw::{RawLists, read_once};
 use crate::describe::ElementRange;
 use crate::strides::row_major_strides;
 
-/// Copies shape and strides to a list of as many numbers, and validates them in the same loop: three
-/// separate loops take 6 ns longer for two dimensions. For NULL strides it writes those of a contiguous
+/// Copies shape and strides to a list of as many numbers, and validates them in the loop that copies:
+/// three separate loops take 6 ns longer for two dimensions. For NULL strides it writes those of a contiguous
 /// row-major tensor. Each number is read once, so a producer that changes it meanwhile has no effect.
 ///
-/// The walk of exports (`describe::walk::strided`) also finds repeated elements, and takes 9
-/// instructions more.
+/// The walk of exports (`describe::walk::strided`) also finds repeated elements, which an import does
+/// not need.
 ///
 /// Returns the number of elements, and the range of elements that the strides reach; then all numbers
 /// of the list have been written. `None` does not mean that the tensor is invalid: see [`copy_any`].
@@ -33,7 +33,7 @@ pub(super) fn copy(
         return Some((numel, ElementRange::of_contiguous(numel)));
     };
     let mut reach = ElementRange::of_contiguous(1);
-    // Upwards (measured: 8 instructions less).
+    // Upwards: downwards the compiler computes the end of each list first (measured: 8 instructions).
     for axis in 0..ndim {
         let (dim, stride) = (read_once(shape.get(axis)?), read_once(strides.get(axis)?));
         to_shape.get_mut(axis)?.write(dim);

@@ -198,7 +198,7 @@ impl ImportedTensor {
         Ok(tensor)
     }
 
-    /// Reads a tensor without its deleter, which it does not call.
+    /// Reads the metadata of a struct. The result does not call the deleter.
     ///
     /// # Errors
     ///
@@ -206,7 +206,7 @@ impl ImportedTensor {
     ///
     /// # Safety
     ///
-    /// 1. The result is dropped before the deleter is called.
+    /// 1. The result, and all that is made from it, is dropped before the deleter is called.
     pub(super) unsafe fn borrowed<A: Abi>(managed: &Managed<A>) -> Result<Self, Error> {
         Ok(Self { node: Node::borrowed(managed)? })
     }

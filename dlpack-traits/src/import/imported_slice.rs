@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use core::slice;
 
 use super::ImportedTensor;
-use super::raw::{Managed, RawLists, RawMetadata};
+use super::raw::{Managed, RawLists, RawMetadata, read_once};
 use crate::element::{Element, Readable};
 use crate::error::Error;
 use crate::managed::{Abi, Release};
@@ -23,8 +23,8 @@ use crate::managed::{Abi, Release};
 /// are not needed: every check is made, on the numbers that are used, and nothing is copied. For a
 /// contiguous tensor that is not empty, of an element type such as `f32`, it allocates nothing
 /// and takes about a quarter of the time of an `ImportedTensor`. It allocates as an
-/// `ImportedTensor` does if the strides are NULL, if the tensor is empty, and for element types
-/// that are arrays or have invalid bit patterns, as `bool` has.
+/// `ImportedTensor` does if the tensor is empty, and for element types that are arrays or have invalid
+/// bit patterns, as `bool` has.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, ImportedSlice, Storage};
@@ -77,15 +77,12 @@ impl<T: Readable> ImportedSlice<T> {
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
         // SAFETY: 1. Guaranteed by our caller's 1 to 5.
         let managed = unsafe { Managed::new(managed) }.ok_or(Error::NullTensor)?;
-        // Both paths return two words, so the result is not passed through memory.
-        let found = match contiguous_slice::<T>(&managed) {
-            Some(found) => Ok(found),
-            // SAFETY: 1. Guaranteed by our caller's 6; the deleter has not been called.
-            None => unsafe { Self::any(&managed) },
+        let (first, len, managed) = match contiguous_slice(&managed) {
+            Some((first, len)) => (first, len, managed),
+            // SAFETY: 1. Guaranteed by our caller's 6.
+            None => unsafe { Self::any(managed) }?,
         };
-        let release = managed.release();
-        let (first, len) = found?;
-        Ok(Self { first, len, _release: release, elements: PhantomData })
+        Ok(Self { first, len, _release: managed.release(), elements: PhantomData })
     }
 
     /// The slow path, for every tensor that `contiguous_slice` does not accept: it reads the metadata
@@ -96,18 +93,20 @@ impl<T: Readable> ImportedSlice<T> {
     /// 1. Until the deleter is called, no one writes to the elements.
     #[cold]
     #[inline(never)]
-    unsafe fn any<A: Abi>(managed: &Managed<A>) -> Result<(NonNull<T>, usize), Error> {
-        // SAFETY: 1. It is dropped here, and `managed` is borrowed for longer.
-        let tensor = unsafe { ImportedTensor::borrowed(managed) }?;
+    unsafe fn any<A: Abi>(managed: Managed<A>) -> Result<(NonNull<T>, usize, Managed<A>), Error> {
+        // SAFETY: 1. It is dropped here, before `managed` is dropped or moved.
+        let tensor = unsafe { ImportedTensor::borrowed(&managed) }?;
         // SAFETY: 1. Guaranteed by our caller's 1.
         let slice = unsafe { tensor.assume_frozen() }.as_slice::<T>()?;
-        Ok((NonNull::from(slice).cast(), slice.len()))
+        let (first, len) = (NonNull::from(slice).cast(), slice.len());
+        drop(tensor);
+        Ok((first, len, managed))
     }
 }
 
 /// The fast path: returns the elements of a tensor in host memory, if all its metadata are
 /// those of a contiguous slice of `T`s. `None` if one of them is not. An import with its release
-/// takes 116 instructions, and 217 as an `ImportedTensor` (`cargo xtask bench instructions`).
+/// takes 119 instructions, and 217 as an `ImportedTensor` (`cargo xtask bench instructions`).
 #[inline(always)]
 fn contiguous_slice<T: Element>(managed: &Managed<impl Abi>) -> Option<(NonNull<T>, usize)> {
     if !T::ANY_BITS || !T::AXES.is_empty() {
@@ -128,13 +127,18 @@ fn contiguous_elements<T: Element>(
     RawLists { shape, strides }: RawLists<'_>,
 ) -> Option<(NonNull<T>, usize)> {
     let mut len = 1_i64;
-    let strides = strides?;
     for axis in (0..shape.len()).rev() {
-        let (&dim, &stride) = (shape.get(axis)?, strides.get(axis)?);
-        // An axis of size 1 may have any stride. An empty tensor has no first element, and
-        // takes the slow path.
-        if dim < 1 || (stride != len && dim != 1) {
+        let dim = read_once(shape.get(axis)?);
+        // An empty tensor has no first element, and takes the slow path.
+        if dim < 1 {
             return None;
+        }
+        // NULL strides are those of a contiguous tensor. An axis of size 1 may have any stride.
+        if let Some(strides) = strides {
+            let stride = read_once(strides.get(axis)?);
+            if stride != len && dim != 1 {
+                return None;
+            }
         }
         len = len.checked_mul(dim)?;
     }

@@ -80,16 +80,18 @@ impl Node {
         Ok(read?.owned(release))
     }
 
-    /// Reads a struct without its deleter.
+    /// Reads the metadata of a struct. The result does not call the deleter.
     ///
     /// # Errors
     ///
     /// As for [`read`](Self::read).
     pub(super) fn borrowed<A: Abi>(managed: &Managed<A>) -> Result<TryArc<Self>, Error> {
-        let tensor = managed.tensor()?;
-        let room = Room::new(tensor.lists()?.numbers());
-        let read = Unowned::any(room, tensor, ImportPolicy::default());
-        Ok(read?.owned(Release::nothing().into()))
+        let policy = ImportPolicy::default();
+        let read = match Unowned::fast(managed.tensor().ok(), policy) {
+            Ok(node) => node,
+            Err(room) => Unowned::any(room, managed.tensor()?, policy)?,
+        };
+        Ok(read.owned(Release::nothing().into()))
     }
 
     /// Reads a tensor that has no struct. `release` releases its owner, also if this returns an error.
@@ -134,8 +136,9 @@ struct Unowned {
 }
 
 impl Unowned {
-    /// The fast path, for nearly every tensor; `None` is one of an unsupported version. An error does
-    /// not mean that the tensor is invalid; it is the memory for its node, if that has been allocated.
+    /// The fast path, for nearly every tensor; `tensor` is `None` if the version is unsupported. An
+    /// error does not mean that the tensor is invalid; it contains the memory for the node, if that has
+    /// been allocated.
     #[inline(always)]
     fn fast(tensor: Option<RawTensor<'_>>, policy: ImportPolicy) -> Result<Self, Option<Room>> {
         let tensor = tensor.ok_or(None)?;

@@ -20,7 +20,9 @@ pub(crate) struct TryArc<T> {
     owns: PhantomData<Head<Counts, T>>,
 }
 
-/// Uninitialized memory for a value and its list.
+/// Memory for a value and its list, which are not initialized.
+///
+/// Invariant: the counts have been written.
 ///
 /// The numbers are written to their final place, and the value after them: a value that is
 /// moved after it was written is copied by 16-byte loads, which wait for the 8-byte stores
@@ -29,7 +31,7 @@ pub(crate) struct UninitTryArc<T> {
     place: Box<Uninit<T>>,
 }
 
-/// The allocation before it is initialized.
+/// The allocation before the value and the list are initialized.
 type Uninit<T> = Inner<Head<MaybeUninit<Counts>, MaybeUninit<T>>, [MaybeUninit<i64>]>;
 
 #[repr(C)]
@@ -56,7 +58,8 @@ unsafe impl<T: Send + Sync> Send for TryArc<T> {}
 unsafe impl<T: Send + Sync> Sync for TryArc<T> {}
 
 impl<T> UninitTryArc<T> {
-    /// Allocates memory for a value and a list of `len` numbers. `None` if there is none.
+    /// Allocates memory for a value and a list of `len` numbers, and writes the counts. `None` if there
+    /// is no memory.
     #[inline(always)]
     pub(crate) fn new(len: usize) -> Option<Self> {
         let layout = Self::layout(len)?;
@@ -66,7 +69,7 @@ impl<T> UninitTryArc<T> {
         // SAFETY: the memory was allocated with the layout of an `Uninit` whose list has this length,
         // and all of it may be uninitialized.
         let mut place = unsafe { Box::from_raw(place) };
-        // Not with the value (measured: 0.4 ns per import).
+        // With the value, they would be two of 20 stores at once (measured: 0.4 ns per import).
         place.head.counts.write(Counts { owners: RefCount::one(), len });
         Some(Self { place })
     }

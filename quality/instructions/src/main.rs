@@ -182,6 +182,14 @@ fn slice(managed: *mut DLManagedTensorVersioned) -> f32 {
     slice.ok().and_then(|slice| slice.first().copied()).unwrap_or_default()
 }
 
+/// A tensor whose strides are NULL.
+fn row_major(matrix: Matrix) -> *mut DLManagedTensorVersioned {
+    let managed = exported(matrix);
+    // SAFETY: it was just exported, and nothing else uses it.
+    unsafe { (*managed).dl_tensor.strides = std::ptr::null_mut() };
+    managed
+}
+
 fn import_of(managed: *mut DLManagedTensorVersioned) -> ImportedStorage<f32> {
     // SAFETY: 1. to 5. The tensor was just exported, and no other code has it.
     let tensor = unsafe { ImportedTensor::from_raw(managed) }.expect("a tensor");
@@ -271,7 +279,7 @@ fn strided() -> Strided {
     Strided { data: vec![1.0; 256], shape: [8, 16], strides: [32, 1] }
 }
 
-const ROWS: [(&str, fn()); 16] = [
+const ROWS: [(&str, fn()); 17] = [
     ("export + deleter", || each(matrices(), |matrix| delete(exported(matrix)))),
     ("export, strided + deleter", || {
         each((0..TIMES).map(|_| strided()), |strided| delete(exported(strided)));
@@ -294,6 +302,7 @@ const ROWS: [(&str, fn()); 16] = [
         again(|()| delete(raw(derived.to_dlpack())));
     }),
     ("import to a slice + drop", || each(matrices().map(exported), slice)),
+    ("import to a slice, NULL strides + drop", || each(matrices().map(row_major), slice)),
     ("import with metadata + drop", || each(matrices().map(exported), imported)),
     ("import as ImportedStorage + drop", || each(matrices().map(exported), import_of)),
     ("round trip", || each(matrices(), |matrix| slice(exported(matrix)))),

@@ -10,8 +10,9 @@ use tensors::backend::Cpu;
 use tensors::exchange::{Importable, ObjectHost, TableError, Wrap, table};
 use tensors::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, SetError};
 use tensors::{
-    DLPackExport, DLPackImport, DataRef, Error, ImportError, ImportedStorage, ImportedTensor,
-    Layout, ManagedTensor, SharedBuffer, SharedOwner, Storage, TensorView,
+    DLPackExport, DLPackImport, DataRef, Error, ImportError, ImportedSlice, ImportedStorage,
+    ImportedTensor, Layout, ManagedTensor, Readable, SharedBuffer, SharedOwner, Storage,
+    TensorView,
 };
 
 use super::alarm::{each_fails, in_peace};
@@ -105,6 +106,27 @@ fn a_failed_allocation_of_an_import_leaks_nothing() {
         each_fails(foreign, |foreign| foreign.to_dlpack(), judged);
         each_fails(foreign, |foreign| foreign.copy_to_dlpack(), judged);
         each_fails(foreign, ImportedStorage::into_dlpack, judged);
+    }
+}
+
+/// Only the slow path of a slice allocates.
+#[test]
+fn a_failed_allocation_of_a_slice_leaks_nothing() {
+    fn import<T: Readable>(raw: *mut DLManagedTensorVersioned) -> Result<(), Error> {
+        // SAFETY: 1. to 6. As in `import`.
+        unsafe { ImportedSlice::<T>::from_raw(raw) }.map(drop)
+    }
+    for shape in SHAPES {
+        let row_major = || {
+            let raw = in_c(shape);
+            // SAFETY: it was just exported, and nothing else uses it.
+            unsafe { (*raw).dl_tensor.strides = ptr::null_mut() };
+            raw
+        };
+        assert_eq!(each_fails(row_major, import::<i32>, judged), 0);
+        assert_eq!(each_fails(|| in_c(shape), import::<i32>, judged), 0);
+        let bools = || Owner::new(vec![true; 6], shape).into_dlpack().unwrap().into_raw();
+        assert_eq!(each_fails(bools, import::<bool>, judged), 1);
     }
 }
 

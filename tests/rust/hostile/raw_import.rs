@@ -8,7 +8,7 @@ use dlpack_tests::hostile::{
 };
 use dlpack_tests::positions::positions;
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
-use tensors::{DataType, Error, Flags, ImportedTensor, Readable};
+use tensors::{DataType, Error, Flags, ImportedSlice, ImportedTensor, Readable};
 
 const BOTH_ENDS: [Flush; 2] = [Flush::Start, Flush::End];
 
@@ -18,11 +18,19 @@ fn import<M: HostileStruct>(built: &Built<M>) -> Result<ImportedTensor, Error> {
     unsafe { ImportedTensor::from_raw(built.raw()) }
 }
 
+fn slice<M: HostileStruct>(built: &Built<M>) -> Result<ImportedSlice<i32>, Error> {
+    // SAFETY: 1. to 5. As in `import`. 6. No one writes to the elements.
+    unsafe { ImportedSlice::from_raw(built.raw()) }
+}
+
 fn refuse<M: HostileStruct>(case: &Case, with_deleter: bool) {
     announce(&case.words);
     let built = case.build::<M>(with_deleter, Flush::End);
     let error = import(&built).map(|_| ()).unwrap_err();
     assert_eq!(Some(error), case.error, "{}", case.words);
+    assert_eq!(built.deletes(), usize::from(with_deleter), "{}", case.words);
+    let built = case.build::<M>(with_deleter, Flush::End);
+    assert_eq!(slice(&built).err(), case.error, "{}", case.words);
     assert_eq!(built.deletes(), usize::from(with_deleter), "{}", case.words);
 }
 
@@ -129,6 +137,9 @@ fn other_major_versions_are_refused() {
         let error = import(&built).map(|_| ()).unwrap_err();
         assert_eq!(Some(error), case.error);
         assert_eq!(built.deletes(), 1);
+        let built = case.build_head();
+        assert_eq!(slice(&built).err(), case.error);
+        assert_eq!(built.deletes(), 1);
     }
 }
 
@@ -197,11 +208,15 @@ fn each_number_is_read_once() {
     use dlpack_tests::hostile::visits::{Visit, visits};
 
     /// The pages that are read: 0 is the struct.
-    fn check<M: HostileStruct>(case: &Case, is_slow: bool) -> Vec<usize> {
+    fn check<M: HostileStruct, R>(
+        case: &Case,
+        is_slow: bool,
+        import: fn(&Built<M>) -> R,
+    ) -> Vec<usize> {
         announce(&case.words);
         let built = case.build::<M>(true, Flush::End);
-        let (tensor, visits) = visits(built.said(), || import(&built));
-        drop(tensor);
+        let (imported, visits) = visits(built.said(), || import(&built));
+        drop(imported);
         assert_eq!(built.deletes(), 1);
         let distinct = |visits: &[Visit]| {
             let mut visits = visits.to_vec();
@@ -231,8 +246,10 @@ fn each_number_is_read_once() {
         pages
     }
     let both = |case: &Case, is_slow: bool, pages: &[usize]| {
-        assert_eq!(check::<DLManagedTensorVersioned>(case, is_slow), pages, "{}", case.words);
-        assert_eq!(check::<DLManagedTensor>(case, is_slow), pages, "legacy {}", case.words);
+        let read = check::<DLManagedTensorVersioned, _>(case, is_slow, import);
+        assert_eq!(read, pages, "{}", case.words);
+        let read = check::<DLManagedTensor, _>(case, is_slow, import);
+        assert_eq!(read, pages, "legacy {}", case.words);
     };
     let case = |shape: &[i64]| Case::new(&format!("F13 {shape:?}"), shape);
     both(&case(&[2, 3]).dims(&[2, 3], Some(&[3, 1])), false, &[0, 1, 2]);
@@ -241,6 +258,15 @@ fn each_number_is_read_once() {
     both(&case(&[1; 64]).dims(&[1; 64], Some(&[1; 64])), false, &[0, 1, 2]);
     both(&case(&[]), true, &[0]);
     for case in malformed() {
-        check::<DLManagedTensorVersioned>(&case, true);
+        check::<DLManagedTensorVersioned, _>(&case, true, import);
     }
+    let lists: [[&[i64]; 2]; 3] =
+        [[&[2, 3], &[3, 1]], [&[2, 1, 3], &[3, 9, 1]], [&[1; 64], &[9; 64]]];
+    for [shape, strides] in lists {
+        let case = case(shape).dims(shape, Some(strides));
+        assert_eq!(check::<DLManagedTensorVersioned, _>(&case, false, slice), [0, 1, 2]);
+        assert_eq!(check::<DLManagedTensor, _>(&case, false, slice), [0, 1, 2]);
+    }
+    assert_eq!(check::<DLManagedTensorVersioned, _>(&case(&[]), false, slice), [0]);
+    assert_eq!(check::<DLManagedTensorVersioned, _>(&case(&[2, 3]), false, slice), [0, 1]);
 }

@@ -3,7 +3,7 @@
 
 use dlpack_tests::counted::Drops;
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned, kDLCUDA};
-use tensors::{DataType, Device, Error, ImportedSlice, Readable, Version};
+use tensors::{DataType, Device, Element, Error, ImportedSlice, Readable, Version};
 
 use super::forge::{Forge, Forged, forged, free};
 
@@ -57,6 +57,10 @@ fn contiguous_tensors_are_slices() {
     assert_eq!(agree::<i32>(&column), Ok(vec![4, 5, 6]));
     let scalar = forged(&[], &NUMBERS);
     assert_eq!(agree::<i32>(&scalar), Ok(vec![1]));
+    let shapeless = Forged { shape: None, ..forged(&[], &NUMBERS) };
+    assert_eq!(agree::<i32>(&shapeless), Ok(vec![1]));
+    let deepest = forged(&[1; 64], &NUMBERS).strided(&[7; 64], 4);
+    assert_eq!(agree::<i32>(&deepest), Ok(vec![2]));
     let unreleased = Forged { deleter: false, ..tensor };
     assert_eq!(agree::<i32>(&unreleased), Ok(NUMBERS.to_vec()));
 }
@@ -107,6 +111,34 @@ fn booleans_are_checked() {
     };
     assert_eq!(agree::<bool>(&bytes(&[1, 0])), Ok(vec![true, false]));
     assert!(matches!(agree::<bool>(&bytes(&[1, 2])), Err(Error::InvalidBits { .. })));
+}
+
+/// An element type whose check panics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
+struct Unchecked(i32);
+
+// SAFETY: 1. to 4. It is a transparent `i32`, and `ANY_BITS` is false.
+unsafe impl Element for Unchecked {
+    const DTYPE: DataType = DataType::I32;
+    const ANY_BITS: bool = false;
+}
+
+// SAFETY: 1. It never returns true.
+unsafe impl Readable for Unchecked {
+    fn are_valid(_: &[u8]) -> bool {
+        panic!("no bytes are checked")
+    }
+}
+
+#[test]
+fn a_panic_of_the_check_of_elements_calls_the_deleter() {
+    let drops = Drops::new();
+    let raw = forged(&[2, 3], &NUMBERS).raw::<DLManagedTensorVersioned>(&drops);
+    // SAFETY: as in `short`.
+    let import = || unsafe { ImportedSlice::<Unchecked>::from_raw(raw) };
+    assert!(std::panic::catch_unwind(import).is_err());
+    assert_eq!(drops.count(), 1);
 }
 
 #[test]
