@@ -170,10 +170,11 @@ fn rows(report: &mut Report, layout: &str, rounds: usize, structs: &Structs) {
     report.row(&title, Some(1.5), entries, rounds);
 }
 
-/// The rows of tensors without dimensions, without elements, and with many dimensions.
+/// The rows of tensors without dimensions, without elements, without strides, and with many dimensions.
 fn odd_shapes(report: &mut Report, rounds: usize) {
     let scalar = structs_of(|tensor, _| tensor.ndim = 0);
     let empty = structs_of(|_, lists| lists[0] = 0);
+    let row_major = structs_of(|tensor, _| tensor.strides = std::ptr::null_mut());
     let many = structs_of(|tensor, _| {
         let dims: &'static mut [i64; 18] = Box::leak(Box::new([1; 18]));
         (tensor.ndim, tensor.shape) = (9, dims.as_mut_ptr());
@@ -187,6 +188,11 @@ fn odd_shapes(report: &mut Report, rounds: usize) {
     entries.retain(|entry| entry.subject.name != "floor");
     entries.push(again(OURS, &empty, import));
     report.row("import + drop, no elements", None, entries, rounds);
+    let mut entries = reference(&row_major);
+    // The floor reads no NULL strides.
+    entries.retain(|entry| entry.subject.name != "floor");
+    entries.push(again(OURS, &row_major, import));
+    report.row("import + drop, NULL strides", None, entries, rounds);
     let mut entries = vec![floor_of::<18>(&many)];
     let others = reference(&many).into_iter();
     entries.extend(others.filter(|entry| entry.subject.name != "floor"));
