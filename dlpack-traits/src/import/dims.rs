@@ -7,11 +7,10 @@ use crate::describe::ElementRange;
 use crate::strides::row_major_strides;
 
 /// Copies shape and strides to a list of as many numbers, and validates them in the loop that copies:
-/// three separate loops take 6 ns longer for two dimensions. For NULL strides it writes those of a contiguous
-/// row-major tensor. Each number is read once, so a producer that changes it meanwhile has no effect.
-///
-/// The walk of exports (`describe::walk::strided`) also finds repeated elements, which an import does
-/// not need.
+/// three separate loops take 6 ns longer for two dimensions. For NULL strides it writes those of a
+/// contiguous row-major tensor. Each number is read once, so a producer that changes it meanwhile has no
+/// effect. The walk of exports (`describe::walk::strided`) also finds repeated elements, which an import
+/// does not need.
 ///
 /// Returns the number of elements, and the range of elements that the strides reach; then all numbers
 /// of the list have been written. `None` does not mean that the tensor is invalid: see [`copy_any`].

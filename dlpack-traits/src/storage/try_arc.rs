@@ -58,8 +58,8 @@ unsafe impl<T: Send + Sync> Send for TryArc<T> {}
 unsafe impl<T: Send + Sync> Sync for TryArc<T> {}
 
 impl<T> UninitTryArc<T> {
-    /// Allocates memory for a value and a list of `len` numbers, and writes the counts. `None` if there
-    /// is no memory.
+    /// Allocates memory for a value and a list of `len` numbers, and writes the counts. `None` if the
+    /// allocation fails.
     #[inline(always)]
     pub(crate) fn new(len: usize) -> Option<Self> {
         let layout = Self::layout(len)?;
