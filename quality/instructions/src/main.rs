@@ -186,7 +186,7 @@ fn slice(managed: *mut DLManagedTensorVersioned) -> f32 {
 fn row_major(matrix: Matrix) -> *mut DLManagedTensorVersioned {
     let managed = exported(matrix);
     // SAFETY: it was just exported, and nothing else uses it.
-    unsafe { (*managed).dl_tensor.strides = std::ptr::null_mut() };
+    unsafe { (*managed).dl_tensor.strides = core::ptr::null_mut() };
     managed
 }
 
