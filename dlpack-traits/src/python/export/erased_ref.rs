@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::error::Error;
 use crate::exchange::TableError;
 use crate::managed::RawManaged;
+use crate::python::export::class_access::ClassAccess;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::export_class::ExportClass;
 use crate::stream::StreamArg;
@@ -68,9 +69,9 @@ impl ErasedRef {
         Self { reference, class: ClassVTable::of::<T>() }
     }
 
-    /// Calls [`borrow`], and erases the type.
+    /// Borrows the value of an object, with a reference to the object.
     fn borrow<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Self> {
-        Ok(Self::new(borrow::<T>(object)?))
+        Ok(Self::new(instance::<T>(object)?.try_borrow()?))
     }
 
     #[inline]
@@ -105,27 +106,25 @@ unsafe fn drop_reference<T: ExportClass>(reference: *mut Reference) {
     unsafe { reference.cast::<PyRef<'static, T>>().drop_in_place() }
 }
 
-/// Borrows the Rust value of an object of the class, or of a subclass. A result that
-/// outlives the call from Python is put into an `ErasedRef`, which is dropped attached.
+/// The object as one of the class, if it is one or one of a subclass.
 #[inline(always)]
-pub(in crate::python) fn borrow<T: ExportClass>(
-    object: Borrowed<'_, 'static, PyAny>,
-) -> PyResult<PyRef<'static, T>> {
+pub(in crate::python) fn instance<'a, T: ExportClass>(
+    object: Borrowed<'a, 'static, PyAny>,
+) -> PyResult<Borrowed<'a, 'static, T>> {
     if !object.is_exact_instance_of::<T>() {
-        return borrow_of_subclass::<T>(object);
+        return instance_of_subclass::<T>(object);
     }
     // SAFETY: the object is an instance of the class.
-    let object = unsafe { object.cast_unchecked::<T>() };
-    Ok(object.try_borrow()?)
+    Ok(unsafe { object.cast_unchecked::<T>() })
 }
 
-/// [`borrow`] of an object of a subclass, or of another class.
+/// [`instance`] for an object of a subclass, or of another class.
 #[cold]
 #[inline(never)]
-fn borrow_of_subclass<T: ExportClass>(
-    object: Borrowed<'_, 'static, PyAny>,
-) -> PyResult<PyRef<'static, T>> {
-    Ok(object.extract::<PyRef<'static, T>>()?)
+fn instance_of_subclass<'a, T: ExportClass>(
+    object: Borrowed<'a, 'static, PyAny>,
+) -> PyResult<Borrowed<'a, 'static, T>> {
+    Ok(object.cast::<T>()?)
 }
 
 /// Exports the tensor of an object with another reference to its storage. On failure
@@ -142,15 +141,10 @@ pub(in crate::python) fn export_shared_object<T: ExportClass>(
     consumer: StreamArg<'_>,
     refused: &mut Option<TableError<PyErr>>,
 ) -> Option<RawManaged> {
-    let object = match borrow::<T>(object) {
-        Ok(object) => object,
-        Err(error) => {
-            store_raised(refused, error);
-            return None;
-        }
-    };
+    let object = instance::<T>(object).map_err(|error| store_raised(refused, error)).ok()?;
+    let value = T::Frozen::borrow(&object).map_err(|error| store_raised(refused, error)).ok()?;
     let mut error = None;
-    let shared = object.export_shared_object(consumer, &mut error);
+    let shared = value.export_shared_object(consumer, &mut error);
     if error.is_some() {
         store_taken(refused, &mut error);
     }

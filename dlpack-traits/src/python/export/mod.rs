@@ -3,6 +3,8 @@
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod arguments;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod class_access;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod class_methods;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod common_calls;

@@ -1,19 +1,17 @@
 //! Implements the host of an exchange table for Python: [`PyHost`].
 
-use core::any::TypeId;
 use core::ffi::c_void;
 
-use pyo3::PyClass;
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::pyclass::boolean_struct;
 
 use alloc::string::ToString;
 
 use crate::exchange::{ObjectHost, TableError, Wrap};
 use crate::managed::RawManaged;
 use crate::python::convert::{self, attached, attached_object, exchange_error, panicked};
-use crate::python::export::erased_ref::{ClassVTable, borrow, export_shared_object};
+use crate::python::export::class_access::ClassAccess;
+use crate::python::export::erased_ref::{ClassVTable, export_shared_object, instance};
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::py_owner::export_owned_object;
 use crate::python::interpreter::pending_exception::preserve_exception;
@@ -27,15 +25,10 @@ use crate::stream::StreamArg;
 #[derive(Debug)]
 pub struct PyHost<const READ_ONLY_VIEWS: bool = false>(());
 
-/// Returns whether PyO3 never borrows the value of an object by `&mut`.
-fn is_frozen<T: PyClass>() -> bool {
-    TypeId::of::<T::Frozen>() == TypeId::of::<boolean_struct::True>()
-}
-
-// SAFETY: 1. `borrow` checks that the object is of the class, and holds a borrow of it
-// while `run` runs. 2. PyO3 never borrows the value of a frozen class by `&mut`, and the
-// value is moved into the object once, when the object is made. 3. `ClassBuilder` sets it
-// to true only if its caller promised it in `unsafe`.
+// SAFETY: 1. `instance` checks that the object is of the class, and `ClassAccess` holds a
+// borrow of it while `run` runs. 2. PyO3 never borrows the value of a frozen class by
+// `&mut`, and the value is moved into the object once, when the object is made.
+// 3. `ClassBuilder` sets it to true only if its caller promised it in `unsafe`.
 unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHost<READ_ONLY_VIEWS> {
     type Error = PyErr;
 
@@ -48,7 +41,8 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
     ) -> Result<R, TableError<PyErr>> {
         // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
         let object = unsafe { attached_object(object.cast()) };
-        run(&*borrow::<T>(object).map_err(TableError::Host)?)
+        let object = instance::<T>(object).map_err(TableError::Host)?;
+        run(&*T::Frozen::borrow(&object).map_err(TableError::Host)?)
     }
 
     #[inline]
@@ -56,7 +50,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         object: *mut c_void,
         run: impl FnOnce(&T) -> Result<R, TableError<PyErr>>,
     ) -> Result<R, TableError<PyErr>> {
-        if !is_frozen::<T>() {
+        if !T::Frozen::IS_FROZEN {
             return Err(TableError::Host(PyBufferError::new_err(
                 "a borrowed tensor can be had of `#[pyclass(frozen)]` only: an object of this \
                  class may change while it is read; take a managed tensor",
