@@ -56,6 +56,7 @@ mod frame {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::question_mark, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod imported {
     use tensors::{ImportedStorage, Readable};
@@ -79,7 +80,11 @@ mod imported {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
+#[expect(
+    clippy::inline_always,
+    clippy::question_mark,
+    reason = "clippy allows it in the output of a macro"
+)]
 #[forbid(unsafe_code)]
 mod image_in_and_out {
     use tensors::ImportedStorage;
@@ -88,7 +93,11 @@ mod image_in_and_out {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
+#[expect(
+    clippy::inline_always,
+    clippy::question_mark,
+    reason = "clippy allows it in the output of a macro"
+)]
 #[forbid(unsafe_code)]
 mod layout_in_and_out {
     use tensors::ImportedStorage;

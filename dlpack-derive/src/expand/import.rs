@@ -8,7 +8,7 @@ use syn::spanned::Spanned as _;
 
 use super::asserts;
 use super::requirements::{order_of, required, wants_beside_strides, wants_of_layout};
-use super::tokens::{filled, local};
+use super::tokens::{filled, local, or_return};
 use crate::bounds;
 use crate::model::{
     Beside, DType, Dim, Import, ImportVariant, Layout, Make, Order, Placement, RoleField, Shape,
@@ -37,7 +37,9 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
         (_, None) => (accepts, first),
         (_, Some(required)) => {
             let required = quote_spanned!(here=> &[#(#required),*]);
-            let check = |tensor: TokenStream| quote_spanned!(here=> __dlpack::accepts(#tensor, #name, #required)?;);
+            let check = |tensor: TokenStream| {
+                or_return(&quote_spanned!(here=> __dlpack::accepts(#tensor, #name, #required)))
+            };
             let borrowed = check(quote_spanned!(here=> __tensor));
             let owned = check(quote_spanned!(here=> &__tensor));
             (quote!(#borrowed #accepts), quote!(#owned #first))
@@ -124,12 +126,15 @@ fn tensor(
     }
     let mut parts = parts(layout, &quote_spanned!(here=> &__parts));
     // The other fields borrow the tensor, the data may move it.
-    parts.push((data, quote_spanned!(here=> (#data_of.make)(__parts.place, __tensor)?)));
+    let held = or_return(&quote_spanned!(here=> (#data_of.make)(__parts.place, __tensor)));
+    parts.push((data, held));
     let (lets, value) = made_of(how, &parts);
+    let begun =
+        or_return(&quote_spanned!(here=> __dlpack::begin::<Self>(&__tensor, #name, #place)));
     Bodies {
         accepts: quote!(#(#wants),*),
         first: quote_spanned! {here=>
-            let __parts = __dlpack::begin::<Self>(&__tensor, #name, #place)?;
+            let __parts = #begun;
             #lets
         },
         value,
@@ -172,7 +177,7 @@ pub(super) fn parts<'a>(
     };
     parts.extend(needy.map(|(field, function)| {
         let ty = field.ty;
-        (field, quote_spanned!(here=> (__dlpack::#function::<#ty>().make)(#tensor)?))
+        (field, or_return(&quote_spanned!(here=> (__dlpack::#function::<#ty>().make)(#tensor))))
     }));
     let mut add = |field: RoleField<'a>, function: &str, argument: Option<TokenStream>| {
         // A field may be listed twice.
@@ -181,7 +186,7 @@ pub(super) fn parts<'a>(
             let argument = argument.map(|argument| quote!(, #argument));
             parts.push((
                 field,
-                quote_spanned!(here=> __dlpack::#function::<#ty>(#tensor #argument)?),
+                or_return(&quote_spanned!(here=> __dlpack::#function::<#ty>(#tensor #argument))),
             ));
         }
     };
@@ -258,7 +263,7 @@ pub(super) fn made_of(
                 quote_spanned!(here=> #member: #value)
             });
             let fields = parts.chain(others);
-            let value = quote_spanned!(here=> __dlpack::Result::Ok(Self { #(#fields),* }));
+            let value = quote_spanned!(here=> __dlpack::Ok(Self { #(#fields),* }));
             (TokenStream::new(), value)
         }
         Make::Call(path, order) => {
@@ -293,7 +298,7 @@ fn beside_value(ty: &Type, beside: &Beside<'_>) -> TokenStream {
 
 fn transparent(inner: RoleField<'_>, how: &Make<'_>) -> Bodies {
     let (here, ty) = (Span::mixed_site(), inner.ty);
-    let value = quote_spanned!(here=> __dlpack::inner::<#ty>().of(__tensor)?);
+    let value = or_return(&quote_spanned!(here=> __dlpack::inner::<#ty>().of(__tensor)));
     let (first, value) = made_of(how, &[(inner, value)]);
     Bodies {
         accepts: quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(__tensor)),
@@ -317,7 +322,7 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     let rows = quote_spanned!(here=> &[#(#rows),*]);
     let values = variants.iter().map(|ImportVariant { ident, inner, beside }| {
         let (member, ty) = (inner.member, inner.ty);
-        let inner = quote_spanned!(here=> __dlpack::inner::<#ty>().of(__tensor)?);
+        let inner = or_return(&quote_spanned!(here=> __dlpack::inner::<#ty>().of(__tensor)));
         let mut fields = vec![(member, inner)];
         fields.extend(
             beside.iter().map(|(field, beside)| (field.member, beside_value(field.ty, beside))),
@@ -352,8 +357,9 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
         (accepts, quote!(#(#values)*))
     } else {
         let number = quote_spanned!(here=> __dlpack::variant(__tensor, #name, #rows));
+        let chosen = or_return(&quote_spanned!(here=> __dlpack::variant(&__tensor, #name, #rows)));
         let value = quote_spanned! {here=>
-            match __dlpack::variant(&__tensor, #name, #rows)? {
+            match #chosen {
                 #(#arms)*
             }
         };
@@ -362,7 +368,7 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     Bodies {
         accepts,
         first: TokenStream::new(),
-        value: quote_spanned!(here=> __dlpack::Result::Ok(#value)),
+        value: quote_spanned!(here=> __dlpack::Ok(#value)),
         copies,
     }
 }

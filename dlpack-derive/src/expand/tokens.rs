@@ -30,6 +30,19 @@ pub(super) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
+/// The value of a `Result` in a function that returns the same type of errors; an error is returned.
+///
+/// A `match`, and not `?`, whose calls of traits are checked for every derived type (measured: 10 %
+/// of `cargo check`).
+pub(super) fn or_return(result: &TokenStream) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
+        match #result {
+            __dlpack::Ok(__value) => __value,
+            __dlpack::Err(__error) => return __dlpack::Err(__error),
+        }
+    }
+}
+
 /// A struct expression for a variant or a struct with those values. The order of evaluation
 /// is unspecified.
 pub(crate) fn filled(path: &TokenStream, mut fields: Vec<(&Member, TokenStream)>) -> TokenStream {

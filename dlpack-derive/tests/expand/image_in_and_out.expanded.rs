@@ -60,17 +60,27 @@ const _: () = {
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let __parts = __dlpack::begin::<
+            let __parts = match __dlpack::begin::<
                 Self,
             >(
                 &__tensor,
                 "Image",
                 __dlpack::held::<ImportedStorage<u8>>().in_place(&__tensor),
-            )?;
-            __dlpack::Result::Ok(Self {
-                shape: (__dlpack::shape::<[usize; 3]>().make)(&__parts)?,
-                data: (__dlpack::held::<ImportedStorage<u8>>()
-                    .make)(__parts.place, __tensor)?,
+            ) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            __dlpack::Ok(Self {
+                shape: match (__dlpack::shape::<[usize; 3]>().make)(&__parts) {
+                    __dlpack::Ok(__value) => __value,
+                    __dlpack::Err(__error) => return __dlpack::Err(__error),
+                },
+                data: match (__dlpack::held::<ImportedStorage<u8>>()
+                    .make)(__parts.place, __tensor)
+                {
+                    __dlpack::Ok(__value) => __value,
+                    __dlpack::Err(__error) => return __dlpack::Err(__error),
+                },
             })
         }
     }

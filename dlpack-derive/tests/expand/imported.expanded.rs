@@ -35,20 +35,38 @@ const _: () = {
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let __parts = __dlpack::begin::<
+            let __parts = match __dlpack::begin::<
                 Self,
             >(
                 &__tensor,
                 "Frame",
                 __dlpack::held::<ImportedStorage<T>>().in_place(&__tensor),
-            )?;
+            ) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
             __dlpack::validated(
-                __dlpack::Result::Ok(Self {
-                    shape: (__dlpack::shape::<Vec<u32>>().make)(&__parts)?,
-                    strides: __dlpack::strides::<Vec<i32>>(&__parts, __dlpack::FILLED)?,
-                    start: __dlpack::offset::<usize>(&__parts)?,
-                    pixels: (__dlpack::held::<ImportedStorage<T>>()
-                        .make)(__parts.place, __tensor)?,
+                __dlpack::Ok(Self {
+                    shape: match (__dlpack::shape::<Vec<u32>>().make)(&__parts) {
+                        __dlpack::Ok(__value) => __value,
+                        __dlpack::Err(__error) => return __dlpack::Err(__error),
+                    },
+                    strides: match __dlpack::strides::<
+                        Vec<i32>,
+                    >(&__parts, __dlpack::FILLED) {
+                        __dlpack::Ok(__value) => __value,
+                        __dlpack::Err(__error) => return __dlpack::Err(__error),
+                    },
+                    start: match __dlpack::offset::<usize>(&__parts) {
+                        __dlpack::Ok(__value) => __value,
+                        __dlpack::Err(__error) => return __dlpack::Err(__error),
+                    },
+                    pixels: match (__dlpack::held::<ImportedStorage<T>>()
+                        .make)(__parts.place, __tensor)
+                    {
+                        __dlpack::Ok(__value) => __value,
+                        __dlpack::Err(__error) => return __dlpack::Err(__error),
+                    },
                     name: <String as __dlpack::Default>::default(),
                 }),
                 Self::check,
@@ -86,17 +104,27 @@ const _: () = {
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let __parts = __dlpack::begin::<
+            let __parts = match __dlpack::begin::<
                 Self,
             >(
                 &__tensor,
                 "Table",
                 __dlpack::copied_as::<Vec<u8>>()
                     .place(&__tensor, __dlpack::Order::RowMajor),
-            )?;
-            let __field_rows = __dlpack::extent::<usize>(&__parts, 0)?;
-            let __field_bytes = (__dlpack::copied_as::<Vec<u8>>()
-                .make)(__parts.place, __tensor)?;
+            ) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            let __field_rows = match __dlpack::extent::<usize>(&__parts, 0) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            let __field_bytes = match (__dlpack::copied_as::<Vec<u8>>()
+                .make)(__parts.place, __tensor)
+            {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
             __dlpack::constructed(Table::new(__field_bytes, __field_rows))
         }
     }
@@ -146,19 +174,32 @@ const _: () = {
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            __dlpack::Result::Ok(
-                match __dlpack::variant(
+            __dlpack::Ok(
+                match match __dlpack::variant(
                     &__tensor,
                     "Source",
                     &[
                         ("Frame", __dlpack::inner::<Frame<u8>>().accepts),
                         ("Table", __dlpack::inner::<Table>().accepts),
                     ],
-                )? {
-                    0 => Self::Frame(__dlpack::inner::<Frame<u8>>().of(__tensor)?),
+                ) {
+                    __dlpack::Ok(__value) => __value,
+                    __dlpack::Err(__error) => return __dlpack::Err(__error),
+                } {
+                    0 => {
+                        Self::Frame(
+                            match __dlpack::inner::<Frame<u8>>().of(__tensor) {
+                                __dlpack::Ok(__value) => __value,
+                                __dlpack::Err(__error) => return __dlpack::Err(__error),
+                            },
+                        )
+                    }
                     _ => {
                         Self::Table {
-                            inner: __dlpack::inner::<Table>().of(__tensor)?,
+                            inner: match __dlpack::inner::<Table>().of(__tensor) {
+                                __dlpack::Ok(__value) => __value,
+                                __dlpack::Err(__error) => return __dlpack::Err(__error),
+                            },
                             name: <String as __dlpack::Default>::default(),
                         }
                     }

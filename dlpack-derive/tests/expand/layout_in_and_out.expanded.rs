@@ -44,10 +44,21 @@ const _: () = {
         fn from_layout(
             __tensor: &__dlpack::Accepted<'_>,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            __dlpack::Result::Ok(Self {
-                shape: (__dlpack::shape::<Vec<usize>>().make)(__tensor)?,
-                strides: __dlpack::strides::<Vec<isize>>(__tensor, __dlpack::FILLED)?,
-                byte_offset: __dlpack::byte_offset::<usize>(__tensor)?,
+            __dlpack::Ok(Self {
+                shape: match (__dlpack::shape::<Vec<usize>>().make)(__tensor) {
+                    __dlpack::Ok(__value) => __value,
+                    __dlpack::Err(__error) => return __dlpack::Err(__error),
+                },
+                strides: match __dlpack::strides::<
+                    Vec<isize>,
+                >(__tensor, __dlpack::FILLED) {
+                    __dlpack::Ok(__value) => __value,
+                    __dlpack::Err(__error) => return __dlpack::Err(__error),
+                },
+                byte_offset: match __dlpack::byte_offset::<usize>(__tensor) {
+                    __dlpack::Ok(__value) => __value,
+                    __dlpack::Err(__error) => return __dlpack::Err(__error),
+                },
             })
         }
     }

@@ -15,7 +15,7 @@ mod wrappers;
 pub use core::default::Default;
 pub use core::option::Option;
 pub use core::primitive::{bool, i64};
-pub use core::result::Result;
+pub use core::result::Result::{self, Err, Ok};
 
 pub use crate::__private::{Field, OtherField, extent as constant, integer, reject_unmarked};
 pub use crate::describe::Order;
