@@ -89,8 +89,8 @@ Other results in the tables, with the reasons:
   memory, such as an `Arc<[f32]>`, is copied: the second line of its table."""
 
 
-# Rows whose bar the floor itself can miss. In a run in which the floor and this crate do, the row
-# is compared with the floor. That of an import is hand-written code with the same checks and one
+# Rows whose bar the floor itself can miss. If both the floor and this crate miss it in a run, the
+# row is compared with the floor. That of an import is hand-written code with the same checks and one
 # allocation; its bar is that of `import to a slice + drop`, and 0.05 more for the check of the
 # type. That of a maximum copies blocks by `memcpy`.
 MOVED = {

@@ -30,10 +30,10 @@ pub(super) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// The value of a `Result` in a function that returns the same type of errors; an error is returned.
+/// Unwraps a `Result`. An error is returned from the function, which has the same type of errors.
 ///
-/// A `match`, and not `?`, whose calls of traits are checked for every derived type (measured: 10 %
-/// of `cargo check`).
+/// It is a `match`, because the compiler resolves two traits for each `?` (measured: 8 % of `cargo
+/// check` of 200 derived imports).
 pub(super) fn or_return(result: &TokenStream) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         match #result {

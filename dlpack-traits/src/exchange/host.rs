@@ -179,8 +179,8 @@ pub unsafe trait ObjectHost<T: DLPackExport>: 'static {
     ///
     /// # Safety
     ///
-    /// 1. The table's contract: `object` is a living object of the host, and the calling
-    ///    thread may use it.
+    /// 1. The table's contract: `object` is an object of the host that stays alive for the
+    ///    call, and the calling thread may use it.
     unsafe fn with<R>(
         object: *mut c_void,
         run: impl FnOnce(&T) -> Result<R, TableError<Self::Error>>,

@@ -33,6 +33,7 @@ use crate::version::Version;
 ///
 /// All five functions are set. In addition to what the header says:
 ///
+/// - An object must stay alive until the function returns: the caller owns a reference to it.
 /// - `managed_tensor_allocator` does not use the host: any thread may call it. `SetError`
 ///   may be NULL.
 /// - The `DLTensor` that `dltensor_from_py_object_no_sync` fills is valid for as long as
@@ -100,8 +101,8 @@ where
 /// # Safety
 ///
 /// The header's contract:
-/// 1. `py_object` is NULL, or a living object of the host, which the calling
-///    thread may use.
+/// 1. `py_object` is NULL, or an object of the host that stays alive for the call, and that
+///    the calling thread may use.
 /// 2. `out` is NULL, or may be written.
 unsafe extern "C" fn from_object<T: DLPackExport, H: ObjectHost<T>>(
     py_object: *mut c_void,

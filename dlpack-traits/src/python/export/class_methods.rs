@@ -60,7 +60,7 @@ impl ClassMethods {
 ///
 /// PyO3 exposes this only through the type that checks the thread of such objects. The
 /// name of that type is not a guarantee, so only the error message depends on it: an
-/// object of such a class would itself reject access from other threads.
+/// [`ExportClass`] is `Send + Sync`, so any thread may read it.
 fn is_unsendable<T: ExportClass>() -> bool {
     core::any::type_name::<T::ThreadChecker>().contains("::ThreadCheckerImpl")
 }

@@ -106,7 +106,7 @@ unsafe fn drop_reference<T: ExportClass>(reference: *mut Reference) {
     unsafe { reference.cast::<PyRef<'static, T>>().drop_in_place() }
 }
 
-/// The object as one of the class, if it is one or one of a subclass.
+/// Casts an object to the class. Fails if it is not an instance of the class or of a subclass.
 #[inline(always)]
 pub(in crate::python) fn instance<'a, T: ExportClass>(
     object: Borrowed<'a, 'static, PyAny>,
@@ -118,7 +118,7 @@ pub(in crate::python) fn instance<'a, T: ExportClass>(
     Ok(unsafe { object.cast_unchecked::<T>() })
 }
 
-/// [`instance`] for an object of a subclass, or of another class.
+/// The slow path of [`instance`], for objects of subclasses and of other classes.
 #[cold]
 #[inline(never)]
 fn instance_of_subclass<'a, T: ExportClass>(

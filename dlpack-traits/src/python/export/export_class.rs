@@ -6,8 +6,8 @@ use crate::export::DLPackExport;
 use crate::python::export::class_access::ClassAccess;
 
 /// A Rust type that can be exported as a Python class of tensors: a `#[pyclass]` that
-/// implements [`DLPackExport`] and is `Send + Sync`. The bound on `Frozen` holds for every
-/// `#[pyclass]`; code that is generic over classes takes this trait.
+/// implements [`DLPackExport`] and is `Send + Sync`. The bound on `Frozen` holds for every such
+/// `#[pyclass]`, so generic code needs only `T: ExportClass`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a Python class of tensors",
     label = "must be a `#[pyclass]` that derives `DLPackExport` and is `Send + Sync`",

@@ -25,10 +25,10 @@ use crate::stream::StreamArg;
 #[derive(Debug)]
 pub struct PyHost<const READ_ONLY_VIEWS: bool = false>(());
 
-// SAFETY: 1. `instance` checks that the object is of the class, and `ClassAccess` holds a
-// borrow of it while `run` runs. 2. PyO3 never borrows the value of a frozen class by
-// `&mut`, and the value is moved into the object once, when the object is made.
-// 3. `ClassBuilder` sets it to true only if its caller promised it in `unsafe`.
+// SAFETY: 1. `instance` checks that the object is of the class. The value of a class that can
+// change is borrowed while `run` runs; that of a frozen class PyO3 never borrows by `&mut`.
+// 2. For the same reason, and the value is moved into the object once, when the object is
+// made. 3. `ClassBuilder` sets it to true only if its caller promised it in `unsafe`.
 unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHost<READ_ONLY_VIEWS> {
     type Error = PyErr;
 
@@ -39,7 +39,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         object: *mut c_void,
         run: impl FnOnce(&T) -> Result<R, TableError<PyErr>>,
     ) -> Result<R, TableError<PyErr>> {
-        // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
+        // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive for the call.
         let object = unsafe { attached_object(object.cast()) };
         let object = instance::<T>(object).map_err(TableError::Host)?;
         run(&*T::Frozen::borrow(&object).map_err(TableError::Host)?)
@@ -66,7 +66,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         object: *mut c_void,
         refused: &mut Option<TableError<PyErr>>,
     ) -> Option<RawManaged> {
-        // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
+        // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive for the call.
         let object = unsafe { attached_object(object.cast()) };
         let stream = StreamArg::work_stream();
         let shared = export_shared_object::<T>(object, stream, refused);
