@@ -180,7 +180,9 @@ def moved(row):
     """The row compared with its floor, if the row and the floor miss the bar."""
     floor = next((entry for entry in row["entries"] if entry["name"] == "floor"), None)
     bar = MOVED.get(row.get("row"))
-    if bar is None or floor is None or row["ratio"] <= row["bar"]:
+    if bar is None or floor is None or None in (row["ratio"], row["bar"]):
+        return row
+    if row["ratio"] <= row["bar"]:
         return row
     if floor["median"] <= row["bar"] * row["floor"]:
         return row
