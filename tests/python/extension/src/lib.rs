@@ -21,6 +21,7 @@ mod npu;
 mod oneapi;
 mod opencl;
 mod pending;
+mod reentrant;
 mod refused;
 mod results;
 mod scripted;
@@ -48,6 +49,9 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<faulty::Faulty>(m)?;
     python::add_class::<hostile::PanicsOnDrop>(m)?;
     python::add_class::<hostile::CallsOnDrop>(m)?;
+    python::add_class::<reentrant::CallsBack>(m)?;
+    m.add_class::<reentrant::Labelled>()?;
+    python::add_class::<reentrant::Extends>(m)?;
     python::class::<imports::Floats>().importable().add(m)?;
     python::class::<imports::Derived>().importable().add(m)?;
     python::class::<imports::Anything>().importable().add(m)?;
