@@ -46,13 +46,11 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     for tool in &tools {
         try_clean(checkout, &environment.interpreter, tool, stage)?;
         stage.note(&format!("{} works where nothing else is installed", tool.module));
-        install(checkout, environment, &checkout.modules(), tool, stage)?;
+        unpack(checkout, environment, tool, stage)?;
         let required = environment.required("");
         run_tests(checkout, environment, &required, &tool.tests(), stage)?;
         let verdicts = tool.tests().join("test_verdicts.py");
         if let (Some(newest), true) = (context.newest.get(), verdicts.exists()) {
-            let modules = checkout.newest_venv().with_file_name("python");
-            install(checkout, newest, &modules, tool, stage)?;
             run_tests(checkout, newest, newest.required_there(), &verdicts, stage)?;
         }
     }
@@ -178,20 +176,25 @@ fn try_clean(
     stage.run(&mut command)
 }
 
-/// Puts the wheel's contents where the environment's Python finds modules of this
-/// checkout.
-fn install(
+/// The folder of the wheels' contents. It is not that of the modules of this checkout, which other
+/// steps use at the same time.
+fn unpacked(checkout: &Checkout) -> PathBuf {
+    wheels_folder(checkout).join("unpacked")
+}
+
+/// Unpacks the wheel of a tool.
+fn unpack(
     checkout: &Checkout,
     environment: &Environment,
-    modules: &Path,
     tool: &Tool,
     stage: &mut Stage,
 ) -> Outcome {
+    let folder = unpacked(checkout);
     // Removes the old version first: its files may have other names.
-    drop(std::fs::remove_dir_all(modules.join(&tool.module)));
-    let mut unpack = environment.python(checkout);
-    unpack.args(["-m", "zipfile", "-e"]).arg(&tool.wheel).arg(modules);
-    stage.run(&mut unpack)
+    drop(std::fs::remove_dir_all(folder.join(&tool.module)));
+    let mut unzip = environment.python(checkout);
+    unzip.args(["-m", "zipfile", "-e"]).arg(&tool.wheel).arg(folder);
+    stage.run(&mut unzip)
 }
 
 /// Runs the tests of a tool; tests of required libraries must not be skipped.
@@ -207,7 +210,11 @@ fn run_tests(
     }
     let mut command = python_tests::pytest_of(checkout, environment);
     let tests = tests.strip_prefix(checkout.root()).unwrap_or(tests);
-    command.env("DLPACK_REQUIRE", required).args(python_tests::PARALLEL).arg(tests);
+    command
+        .env("PYTHONPATH", unpacked(checkout))
+        .env("DLPACK_REQUIRE", required)
+        .args(python_tests::PARALLEL)
+        .arg(tests);
     stage.run(&mut command).map_err(|_| {
         Stop::Failed(format!(
             "{} failed; all they said is in {}.",
