@@ -28,7 +28,7 @@ use crate::python::export::class_access::ClassAccess;
 /// # let _ = add_two::<Image, Image>;
 /// ```
 ///
-/// A class that is not `Sync` is none, frozen or not:
+/// A class that is not `Sync` is rejected, frozen or not:
 ///
 /// ```compile_fail,E0277
 /// # use dlpack_traits::DLPackExport;
