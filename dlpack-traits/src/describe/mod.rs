@@ -38,7 +38,7 @@ pub(crate) use bytes::stored_bits;
 pub(crate) use check::{Checked, described_elsewhere};
 pub(crate) use facts::Facts;
 pub(crate) use slot::SlotMut;
-pub(crate) use walk::ElementRange;
+pub(crate) use walk::{ElementRange, contiguous};
 
 use crate::dims::{AsDims, Dim};
 use crate::error::Error;
