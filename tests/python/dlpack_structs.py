@@ -82,15 +82,20 @@ def has_destructor(capsule):
     return _get_destructor(capsule) is not None
 
 
+def of(capsule):
+    """The struct in a capsule, which must outlive the result."""
+    struct = STRUCTS[name(capsule)]
+    return struct.from_address(_get_pointer(capsule, name(capsule).encode()))
+
+
 class Tensor:
     """The fields of the struct in a capsule, copied."""
 
     def __init__(self, capsule):
         self.name = name(capsule)
-        struct = STRUCTS[self.name]
-        managed = struct.from_address(_get_pointer(capsule, self.name.encode()))
+        managed = of(capsule)
         tensor = managed.dl_tensor
-        self.versioned = struct is DLManagedTensorVersioned
+        self.versioned = isinstance(managed, DLManagedTensorVersioned)
         self.version = (
             (managed.version.major, managed.version.minor) if self.versioned else None
         )

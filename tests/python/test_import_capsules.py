@@ -63,11 +63,7 @@ def test_a_hostile_struct_is_released_once(max_version, field, value):
 
     def body():
         capsule = Writable([1.0, 2.0]).__dlpack__(max_version=max_version)
-        struct = structs.STRUCTS[structs.name(capsule)]
-        managed = struct.from_address(
-            structs._get_pointer(capsule, structs.name(capsule).encode())
-        )
-        setattr(managed.dl_tensor, field, value)
+        setattr(structs.of(capsule).dl_tensor, field, value)
         with pytest.raises(BufferError):
             testing.import_tensor(capsule)
         assert structs.name(capsule).startswith("used_")
@@ -80,9 +76,7 @@ def test_a_foreign_major_version_is_only_released():
 
     def body():
         capsule = Writable([1.0]).__dlpack__(max_version=(1, 0))
-        managed = structs.DLManagedTensorVersioned.from_address(
-            structs._get_pointer(capsule, b"dltensor_versioned")
-        )
+        managed = structs.of(capsule)
         managed.version.major = 2
         managed.dl_tensor.ndim = 2**31 - 1
         with pytest.raises(BufferError, match="DLPack 2.3"):

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import dlpack_structs as structs
 import dlpack_testing as testing
 import pytest
 from conftest import check_leaks
@@ -39,6 +40,15 @@ def test_what_a_deleter_raises_is_reported(reports):
     """The exception is unraisable and does not reach the code that drops the tensor. Rule L11."""
     held = testing.import_tensor(CallsOnDrop(raise_key_error))
     assert held.release() is None
+    assert [report[0] for report in reports] == [KeyError]
+
+
+def test_what_the_deleter_of_a_rejected_tensor_raises_is_reported(reports):
+    """The caller gets the error of the tensor. Rule L11."""
+    capsule = CallsOnDrop(raise_key_error).__dlpack__(max_version=(1, 0))
+    structs.of(capsule).dl_tensor.ndim = -1
+    with pytest.raises(BufferError, match="-1"):
+        testing.import_tensor(capsule)
     assert [report[0] for report in reports] == [KeyError]
 
 

@@ -1,11 +1,11 @@
 //! Takes over the deleter of a tensor whose producer may run Python code: [`adopt`].
 
-use pyo3::prelude::*;
+use pyo3::PyResult;
 
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::Abi;
 use crate::python::convert::exchange_error;
-use crate::python::interpreter::pending_exception::{preserve_exception, report};
+use crate::python::interpreter::pending_exception::preserve_exception;
 
 /// Imports a tensor whose producer is in Python.
 ///
@@ -18,14 +18,10 @@ use crate::python::interpreter::pending_exception::{preserve_exception, report};
 /// 1. As for [`ImportedTensor::from_raw`].
 #[inline(always)]
 pub(in crate::python) unsafe fn adopt<A: Abi>(
-    py: Python<'_>,
     managed: *mut A,
     policy: ImportPolicy,
 ) -> PyResult<ImportedTensor> {
     // SAFETY: 1 (`managed` is valid): guaranteed by our caller's 1.
     let taken = unsafe { ImportedTensor::guarded(managed, policy, Some(preserve_exception)) };
-    taken.map_err(|error| {
-        report(py);
-        exchange_error(error)
-    })
+    taken.map_err(exchange_error)
 }

@@ -26,12 +26,11 @@ def take(capsule):
     """Takes the struct out of a capsule as a consumer does; returns its deleter, bound to
     the struct."""
     name = structs.name(capsule)
-    address = structs._get_pointer(capsule, name.encode())
-    struct = structs.STRUCTS[name].from_address(address)
+    struct = structs.of(capsule)
     found = structs.Tensor(capsule)
     _set_name(capsule, USED[name])
     deleter = _Deleter(struct.deleter)
-    return found, lambda: deleter(address)
+    return found, lambda: deleter(ctypes.addressof(struct))
 
 
 def floats(found):

@@ -177,6 +177,5 @@ class OtherMajor(Producer):
         import dlpack_structs as structs
 
         capsule = super().capsule(versioned, flags)
-        address = structs._get_pointer(capsule, b"dltensor_versioned")
-        structs.DLPackVersion.from_address(address).major = 2
+        structs.of(capsule).version.major = 2
         return capsule

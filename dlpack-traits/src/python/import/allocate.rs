@@ -254,7 +254,7 @@ fn call(
         // SAFETY: 1. The library that made the table is trusted that this is NULL or a tensor,
         // made for this call. Its elements need not be initialized: nothing reads them
         // before `exclusive` has filled them.
-        let tensor = unsafe { adopt(py, managed, ImportPolicy::new()) };
+        let tensor = unsafe { adopt(managed, ImportPolicy::new()) };
         if raised.is_none() && reported.is_empty() {
             return tensor;
         }

@@ -46,11 +46,11 @@ pub(in crate::python) fn take(
     if let Some(managed) = claim::<DLManagedTensorVersioned>(capsule)? {
         // SAFETY: 1. By its name the capsule owned the tensor, which it does not any more. Its
         // producer is trusted to follow the standard.
-        return unsafe { adopt(capsule.py(), managed, policy) };
+        return unsafe { adopt(managed, policy) };
     }
     if let Some(managed) = claim::<DLManagedTensor>(capsule)? {
         // SAFETY: as above.
-        return unsafe { adopt(capsule.py(), managed, policy) };
+        return unsafe { adopt(managed, policy) };
     }
     Err(nothing_in(capsule))
 }

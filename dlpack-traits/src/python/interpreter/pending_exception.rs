@@ -68,7 +68,10 @@ impl SavedError {
     #[inline]
     pub(in crate::python) fn restore(self, py: Python<'_>) {
         if is_pending(py) {
-            report(py);
+            // The report must not name an object: the object at hand may be in the middle of
+            // its deallocation, and taking a reference to it would free it again.
+            // SAFETY: this thread is attached, and an exception is set.
+            unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
         }
         if !self.kind.is_null() {
             // SAFETY: this thread is attached; the three references are those that
@@ -82,16 +85,4 @@ impl SavedError {
 #[inline]
 pub(in crate::python) fn is_pending(py: Python<'_>) -> bool {
     PyErr::occurred(py)
-}
-
-/// Reports the pending exception, if there is one, as unraisable.
-#[cold]
-#[inline(never)]
-pub(in crate::python) fn report(py: Python<'_>) {
-    if is_pending(py) {
-        // The report must not name an object: the object at hand may be in the middle of
-        // its deallocation, and taking a reference to it would free it again.
-        // SAFETY: this thread is attached, and an exception is set.
-        unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
-    }
 }

@@ -43,11 +43,11 @@ pub(in crate::python) fn export(
     match outcome(py, status, !managed.is_null()) {
         // SAFETY: 1. The function made the tensor as the standard says, and this function
         // owns it.
-        Outcome::Done => unsafe { adopt(py, managed, ImportPolicy::new()) },
+        Outcome::Done => unsafe { adopt(managed, ImportPolicy::new()) },
         Outcome::RaisedWithResult => {
             let error = PyErr::fetch(py);
             // SAFETY: as above.
-            ok_or_discard(py, unsafe { adopt(py, managed, ImportPolicy::new()) });
+            ok_or_discard(py, unsafe { adopt(managed, ImportPolicy::new()) });
             Err(error)
         }
         failure => Err(failed(py, failure, "managed_tensor_from_py_object_no_sync")),
