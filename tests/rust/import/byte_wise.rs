@@ -51,11 +51,12 @@ where
     T: AnyBits + PartialEq + core::fmt::Debug,
 {
     let elements = tensor.elements::<T>().unwrap();
+    // First what does not allocate: Miri may synchronize threads that reuse an address.
+    assert!(elements.iter().all(|value| is_mix(value, old, new)));
+    elements.iter().for_each(|value| assert!(is_mix(value, old, new)));
     let last = elements.shape().iter().map(|&dim| usize::try_from(dim).unwrap() - 1);
     let last: Vec<_> = last.collect();
     assert!(is_mix(elements.load(&last).unwrap(), old, new));
-    assert!(elements.iter().all(|value| is_mix(value, old, new)));
-    elements.iter().for_each(|value| assert!(is_mix(value, old, new)));
     elements.for_each_block(|block| assert!(block.iter().all(|&value| is_mix(value, old, new))));
     elements.for_each_block_unordered(|block| {
         assert!(block.iter().all(|&value| is_mix(value, old, new)));
@@ -71,13 +72,16 @@ fn bytes_are_read_as_floats_while_they_are_stored() {
     let own = viewed.to_dlpack().unwrap().import().unwrap();
     let foreign: ImportedStorage =
         ImportedStorage::new(through_c(viewed.to_dlpack().unwrap())).unwrap();
+    let start = Barrier::new(3);
     thread::scope(|scope| {
         scope.spawn(|| {
+            start.wait();
             for round in 0..ROUNDS {
                 buffer.store(round % 8, 2);
             }
         });
         scope.spawn(|| {
+            start.wait();
             for _ in 0..ROUNDS {
                 read_all::<f32>(&tensor, 1, 2);
                 read_all::<f32>(&own, 1, 2);
@@ -88,6 +92,7 @@ fn bytes_are_read_as_floats_while_they_are_stored() {
             }
         });
         scope.spawn(|| {
+            start.wait();
             for _ in 0..ROUNDS.div_ceil(50) {
                 let copy = foreign.copy_to_dlpack().unwrap().import().unwrap();
                 read_all::<f32>(&copy, 1, 2);
@@ -103,13 +108,16 @@ fn pixels_are_read_as_bytes_while_they_are_stored() {
     let buffer = SharedBuffer::from_slice(&[Rgba([1; 4]); 3]).unwrap();
     let tensor = through_c(Owner::new(buffer.clone(), &[3]).to_dlpack().unwrap());
     assert_eq!((tensor.dtype(), tensor.shape()), (DataType::U8, &[3, 4][..]));
+    let start = Barrier::new(2);
     thread::scope(|scope| {
         scope.spawn(|| {
+            start.wait();
             for round in 0..ROUNDS {
                 buffer.store(round % 3, Rgba([2; 4]));
             }
         });
         scope.spawn(|| {
+            start.wait();
             for _ in 0..ROUNDS {
                 read_all::<u8>(&tensor, 1, 2);
                 read_all::<Rgba>(&tensor, 1, 2);
@@ -138,7 +146,7 @@ fn exclusive_memory_of_an_imported_storage_is_read_byte_wise_atomically() {
         });
         scope.spawn(|| {
             start.wait();
-            // Before this thread allocates: Miri may synchronize threads that reuse an address.
+            // Before this thread allocates, as above.
             assert!(is_mix(foreign.elements().unwrap().load(&[0]).unwrap(), 1, 2));
             read_all::<u32>(foreign.imported(), 1, 2);
             assert!(foreign.imported().raw_bits().unwrap().iter().all(|code| code <= 0x0202_0202));
@@ -156,8 +164,10 @@ fn blocks_are_written_while_bytes_are_read() {
     let words = Owner::new(buffer.clone(), &[2, 3]).strided(&[1, 4], 0).dtype(DataType::U16);
     let mut strided = through_c(words.to_dlpack().unwrap());
     let read = through_c(floats.to_dlpack().unwrap());
+    let start = Barrier::new(4);
     thread::scope(|scope| {
         scope.spawn(|| {
+            start.wait();
             for _ in 0..ROUNDS.div_ceil(100) {
                 contiguous.elements_mut::<f32>().unwrap().update_blocks(|block| {
                     assert!(block.iter().all(|&value| is_mix(value, 1, 2)));
@@ -167,6 +177,7 @@ fn blocks_are_written_while_bytes_are_read() {
             }
         });
         scope.spawn(|| {
+            start.wait();
             for _ in 0..ROUNDS.div_ceil(100) {
                 let mut elements = strided.elements_mut::<u16>().unwrap();
                 elements.map_in_place(|value| {
@@ -178,6 +189,7 @@ fn blocks_are_written_while_bytes_are_read() {
             }
         });
         scope.spawn(|| {
+            start.wait();
             for _ in 0..ROUNDS.div_ceil(100) {
                 read_all::<f32>(&read, 1, 2);
                 buffer.for_each_block(|block| {
@@ -186,6 +198,7 @@ fn blocks_are_written_while_bytes_are_read() {
             }
         });
         scope.spawn(|| {
+            start.wait();
             for _ in 0..ROUNDS.div_ceil(100) {
                 buffer.map_in_place(|byte| 3 - byte);
                 buffer.copy_from_slice(&[1; 24]);
