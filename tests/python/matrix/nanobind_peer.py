@@ -1,5 +1,6 @@
 """Compiles the extension module of `nanobind_peer.cpp`, once for each Python."""
 
+import functools
 import hashlib
 import importlib.util
 import os
@@ -14,8 +15,13 @@ SOURCE = Path(__file__).with_suffix(".cpp")
 FOLDER = SOURCE.parents[3] / "target" / "nanobind"
 
 
+@functools.cache
 def load(optimize="-O1"):
-    """The module. ImportError says what is missing."""
+    """The module. ImportError says what is missing.
+
+    Cached, so that the module stays alive: with its last module nanobind deletes the type of
+    its arrays, also of those that exist.
+    """
     import nanobind
 
     compiler = shutil.which(os.environ.get("CXX", "c++"))
