@@ -72,6 +72,8 @@ Other results in the tables, with the reasons:
 
 - **More than 8 dimensions** do not fit in the packet of an export or in the node of an import. Both
   need a second allocation.
+- **A class that is not frozen** takes up to 11 ns more per export: two locked operations take and
+  return PyO3's borrow flag, because the value must not change while it is described.
 - **One owner exported by many threads at once.** All threads write to one word, the reference
   count, and its cache line moves between the cores. This holds for an `Arc`, and more so for
   an `ExportArc`, which has one struct to lend; while it is lent, each further export allocates

@@ -26,6 +26,7 @@ SHAPE = (2, 3, 4)
 VERSION = (1, 0)
 HUGE_PAGE = 2 << 20
 ROOT = Path(__file__).resolve().parents[2]
+FROZEN = f"{OURS}, Arc<[f32]>"
 OWN_FROM_OBJECT = "torch's own, unchecked"
 
 
@@ -79,15 +80,14 @@ def about(libraries):
     }
 
 
-def producers(report, objects, frozen, shared):
+def producers(report, objects, ours):
     """`__dlpack__`, as consumers call it."""
-    call = {f"{name}": value for name, value in objects.items()}
+    written = {name: x for name, x in ours.items() if name != FROZEN}
+    copied = {f"{FROZEN}: a copy": ours[FROZEN]}
+    named = {"NumPy": objects["NumPy"]} | written | copied | objects
     report.row(
         "obj.__dlpack__()",
-        {"NumPy": loop("x.__dlpack__()", x=call["NumPy"])}
-        | {f"{OURS}, SharedBuffer": loop("x.__dlpack__()", x=shared)}
-        | {f"{OURS}, Arc<[f32]>: a copy": loop("x.__dlpack__()", x=frozen)}
-        | {n: loop("x.__dlpack__()", x=x) for n, x in call.items() if n != "NumPy"},
+        {name: loop("x.__dlpack__()", x=x) for name, x in named.items()},
         bar=0.9,
     )
     statement = "x.__dlpack__(max_version=version)"
@@ -95,18 +95,14 @@ def producers(report, objects, frozen, shared):
         "obj.__dlpack__(max_version=(1, 0))",
         {
             name: loop(statement, x=x, version=VERSION)
-            for name, x in with_ours(call, frozen, shared).items()
+            for name, x in with_ours(objects, ours).items()
         },
         bar=0.9,
     )
 
 
-def with_ours(objects, frozen, shared, reference="NumPy"):
-    return (
-        {reference: objects[reference]}
-        | {f"{OURS}, Arc<[f32]>": frozen, f"{OURS}, SharedBuffer": shared}
-        | {name: value for name, value in objects.items() if name != reference}
-    )
+def with_ours(objects, ours, reference="NumPy"):
+    return {reference: objects[reference]} | ours | objects
 
 
 def general(report, objects, tensor, module):
@@ -138,7 +134,7 @@ def general(report, objects, tensor, module):
         report.row(title, theirs | {name: loop("f(x)", f=cls.from_dlpack, x=array)}, bar=0.9)
 
 
-def consumers(report, objects, frozen, shared, torch, tvm_ffi):
+def consumers(report, objects, ours, torch, tvm_ffi):
     """Libraries that import our objects."""
     for title, function, reference, bar in [
         ("numpy.from_dlpack(obj)", numpy.from_dlpack, "NumPy", 0.95),
@@ -150,7 +146,7 @@ def consumers(report, objects, frozen, shared, torch, tvm_ffi):
                 title,
                 {
                     name: loop("f(x)", f=function, x=x)
-                    for name, x in with_ours(objects, frozen, shared, reference).items()
+                    for name, x in with_ours(objects, ours, reference).items()
                 },
                 bar=bar,
                 batch=50,
@@ -316,10 +312,14 @@ def main():
     nanobind = library("nanobind")
     libraries = {"NumPy": numpy, "PyTorch": torch, "tvm-ffi": tvm_ffi, "nanobind": nanobind}
     report = Report(about(libraries))
-    frozen, shared = module.Frozen(SHAPE), module.Shared(SHAPE)
-    producers(report, objects, frozen, shared)
+    ours = {
+        FROZEN: module.Frozen(SHAPE),
+        f"{OURS}, SharedBuffer": module.Shared(SHAPE),
+        f"{OURS}, SharedBuffer, not frozen": module.Mutable(SHAPE),
+    }
+    producers(report, objects, ours)
     general(report, objects, importlib.import_module("dlpack_example").Tensor, module)
-    consumers(report, objects, frozen, shared, torch, tvm_ffi)
+    consumers(report, objects, ours, torch, tvm_ffi)
     taking(report, module, objects)
     if stable:
         stable_abi(report, module, stable, objects)

@@ -39,6 +39,15 @@ struct Samples {
     shape: [i64; 2],
 }
 
+/// The same of a class that is not frozen, so that each export checks whether the object is
+/// mutably borrowed.
+#[pyclass]
+#[derive(DLPackExport)]
+struct MutableSamples {
+    data: Arc<[f32]>,
+    shape: [i64; 2],
+}
+
 /// The same, whose exports need no allocation.
 #[pyclass(frozen)]
 #[derive(DLPackExport)]
@@ -85,6 +94,7 @@ struct Rows {
     /// The class of `examples/python` over imported memory.
     general_held: Subjected,
     ours: Subjected,
+    mutable: Subjected,
     shared: Subjected,
     held: Subjected,
     torch: Subjected,
@@ -96,6 +106,7 @@ impl Rows {
         let module = PyModule::new(python, "bench")?;
         // SAFETY: 1. This program does not write the elements.
         unsafe { python::class::<Samples>().read_only_views() }.add(&module)?;
+        python::add_class::<MutableSamples>(&module)?;
         // SAFETY: 1. This program does not write the elements.
         unsafe { python::class::<SharedSamples>().read_only_views() }.add(&module)?;
         python::add_class::<General>(&module)?;
@@ -104,6 +115,8 @@ impl Rows {
         let data = vec![1.0; 256];
         let samples = Samples { data: data.clone().into(), shape: [16, 16] };
         let samples = Bound::new(python, samples)?.into_any();
+        let mutable = MutableSamples { data: data.clone().into(), shape: [16, 16] };
+        let mutable = Bound::new(python, mutable)?.into_any();
         let shared = ExportArc::new(Matrix { data, shape: [16, 16] }).expect("memory");
         let shared = Bound::new(python, SharedSamples(shared))?.into_any();
         let torch = PyModule::import(python, "torch")?;
@@ -132,6 +145,7 @@ impl Rows {
             general_alone: Subjected::of("dlpack-traits, no ExportArc", general_alone)?,
             general_held: Subjected::of("dlpack-traits, general Tensor", general_held)?,
             ours: Subjected::of("dlpack-traits, Arc<[f32]>", samples)?,
+            mutable: Subjected::of("dlpack-traits, Arc<[f32]>, not frozen", mutable)?,
             shared: Subjected::of("dlpack-traits, ExportArc", shared)?,
             held: Subjected::of("dlpack-traits, ImportedStorage<f32>", held)?,
             torch: Subjected::of("torch, held by Python alone", only)?,
@@ -148,6 +162,7 @@ impl Rows {
             general_alone,
             general_held,
             ours,
+            mutable,
             shared,
             held,
             torch,
@@ -167,7 +182,7 @@ impl Rows {
         row(
             "table: from object + deleter, fixed class",
             0.75,
-            [torch_held, torch, ours, shared].map(from_object).into(),
+            [torch_held, torch, ours, mutable, shared].map(from_object).into(),
         );
         row(
             "table: borrowed DLTensor, general Tensor",

@@ -41,6 +41,22 @@ impl Shared {
     }
 }
 
+/// The same, not frozen: each export checks whether the object is mutably borrowed.
+#[pyclass]
+#[derive(DLPackExport)]
+struct Mutable {
+    data: SharedBuffer<f32>,
+    shape: [usize; 3],
+}
+
+#[pymethods]
+impl Mutable {
+    #[new]
+    fn new(shape: [usize; 3]) -> PyResult<Self> {
+        Ok(Self { data: SharedBuffer::zeroed(shape.iter().product())?, shape })
+    }
+}
+
 /// A class that is constructed from other libraries' tensors.
 #[pyclass(frozen)]
 #[derive(DLPackExport, DLPackImport)]
@@ -97,6 +113,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<Frozen>(module)?;
     python::add_class::<General>(module)?;
     python::add_class::<Shared>(module)?;
+    python::add_class::<Mutable>(module)?;
     python::class::<Taken>().importable().add(module)?;
     python::add_class::<Transposed>(module)?;
     python::add_class::<Sliced>(module)
