@@ -268,6 +268,10 @@ pub(crate) fn cargo(checkout: &Checkout) -> Command {
     command
 }
 
+/// The variable by which PyO3 builds an extension module, which is not linked with Python's library,
+/// as maturin sets it.
+pub(crate) const EXTENSION_MODULE: (&str, &str) = ("PYO3_BUILD_EXTENSION_MODULE", "1");
+
 /// `cargo` of another toolchain than the one that runs this.
 pub(crate) fn cargo_of(checkout: &Checkout, toolchain: &str) -> Command {
     let mut command = Command::new("rustup");

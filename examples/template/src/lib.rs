@@ -53,3 +53,21 @@ mod {{crate_name}} {
         python::class::<Image>().array_like().install(m.py())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_reads_an_image() -> PyResult<()> {
+        Python::initialize();
+        Python::attach(|py| {
+            // The module registers the class.
+            let module = pyo3::wrap_pymodule!({{crate_name}})(py).into_bound(py);
+            let image = module.getattr("Image")?.call_method1("gradient", (2, 256))?;
+            let mean: f64 = module.call_method1("mean", (image,))?.extract()?;
+            assert_eq!(mean, 127.5);
+            Ok(())
+        })
+    }
+}

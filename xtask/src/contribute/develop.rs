@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::interpreter::Interpreter;
-use crate::run::{Stage, cargo};
+use crate::run::{EXTENSION_MODULE, Stage, cargo};
 use crate::venv::{self, Environment, Packages};
 
 /// An extension module: its package, and the name that Python imports.
@@ -60,7 +60,7 @@ pub(crate) struct Build {
 pub(crate) enum Profile {
     /// As users compile them.
     Release,
-    /// Without optimization, and with the crates that the Rust tests have compiled already.
+    /// Without optimization.
     Dev,
     /// Release without optimization, in a workspace of its own.
     QuickRelease,
@@ -106,6 +106,7 @@ impl Build {
             // The same for every environment of this interpreter, so that
             // changing the environment rebuilds nothing.
             .env("PYO3_PYTHON", &interpreter.executable)
+            .envs([EXTENSION_MODULE])
             .args([command, "--target-dir"])
             .arg(&self.target);
         if self.profile != Profile::Dev {

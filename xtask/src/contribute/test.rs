@@ -272,7 +272,12 @@ fn build_modules(
     environment: &Environment,
     stage: &mut Stage,
 ) -> Outcome {
-    let build = Build { profile, ..Build::of(checkout) };
+    let mut build = Build { profile, ..Build::of(checkout) };
+    if profile == Profile::Dev {
+        // PyO3 is built again if a build links it in another way, and Rust tests link it with
+        // Python's library.
+        build.target = checkout.target().join("modules");
+    }
     build.run(checkout, &environment.interpreter, TESTED, stage)?;
     for module in TESTED {
         check_import(&mut environment.python(checkout), *module, &build.modules, stage)?;

@@ -7,7 +7,7 @@ use crate::contribute::test::Context;
 use crate::quality::miri::TOOLCHAIN;
 use crate::quality::sanitize::{NO_ASM, PLATFORM, nightly};
 use crate::report::{Ending, missing};
-use crate::run::{Stage, answer_of, cargo_of};
+use crate::run::{EXTENSION_MODULE, Stage, answer_of, cargo_of};
 
 /// Tests of code that reads foreign memory, and of threads.
 const TESTS: [&str; 6] = [
@@ -40,6 +40,7 @@ pub(crate) fn cpython(context: &Context, stage: &mut Stage) -> Ending {
         compile
             .env("RUSTFLAGS", format!("-Zsanitizer=address {NO_ASM}"))
             .env("PYO3_PYTHON", &environment.interpreter.executable)
+            .envs([EXTENSION_MODULE])
             .env("CARGO_INCREMENTAL", "0")
             .args(["rustc", "--lib", "--target", PLATFORM, "--package", package, "--target-dir"])
             .arg(&target);

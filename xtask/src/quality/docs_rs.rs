@@ -68,13 +68,20 @@ fn arguments(manifest: &str) -> Vec<String> {
         match line.split_once(" = ") {
             Some(("all-features", "true")) => arguments.push("--all-features".to_owned()),
             Some(("features", list)) => {
-                let names = list.split('"').skip(1).step_by(2).collect::<Vec<_>>();
-                arguments.push(format!("--features={}", names.join(",")));
+                arguments.push(format!("--features={}", strings(list).join(",")));
+            }
+            Some(("cargo-args", list)) => {
+                arguments.extend(strings(list).into_iter().map(str::to_owned));
             }
             _ => {}
         }
     }
     arguments
+}
+
+/// The strings of a list in TOML.
+fn strings(list: &str) -> Vec<&str> {
+    list.split('"').skip(1).step_by(2).collect()
 }
 
 /// The command without the variables of the caller, such as `PYO3_PYTHON` and `VIRTUAL_ENV`.
@@ -126,9 +133,10 @@ mod tests {
 
     #[test]
     fn arguments_are_those_of_the_section() {
-        let section = "all-features = true\n# A comment.\nfeatures = [\"a/b\", \"c\"]\n";
+        let section = "all-features = true\n# A comment.\nfeatures = [\"a/b\", \"c\"]\n\
+                       cargo-args = [\"--config=d='1'\"]\n";
         let manifest = format!("[package]\n\n{SECTION}{section}\n[lints]\nfeatures = [\"d\"]\n");
-        assert_eq!(arguments(&manifest), ["--all-features", "--features=a/b,c"]);
+        assert_eq!(arguments(&manifest), ["--all-features", "--features=a/b,c", "--config=d='1'"]);
         assert_eq!(arguments("[package]\n"), <[&str; 0]>::default());
     }
 

@@ -15,7 +15,7 @@ use crate::copy_sources::copy_sources;
 use crate::interpreter::Interpreter;
 use crate::quality::load::PYTHON;
 use crate::report::{Ending, missing};
-use crate::run::{Stage, answer_of, cargo};
+use crate::run::{EXTENSION_MODULE, Stage, answer_of, cargo};
 use crate::venv::{self, Packages};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -222,6 +222,7 @@ fn modules(
         compile
             .current_dir(&sources)
             .env("PYO3_PYTHON", executable)
+            .envs([EXTENSION_MODULE])
             .args(["rustc", "--release", "--lib", "--package", module.package])
             .args(["--features", features, "--target-dir"])
             .arg(place.join("target"));

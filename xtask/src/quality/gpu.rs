@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::run::{Stage, cargo};
+use crate::run::{EXTENSION_MODULE, Stage, cargo};
 
 /// The script that runs the checks.
 const SCRIPT: &str = "tests/devices/gpu/evidence.py";
@@ -64,6 +64,7 @@ fn make(checkout: &Checkout, python: &Path, place: &Path, stage: &mut Stage) -> 
         .args(["build", "--release", "--package=dlpack-testing", "--features=abi3"])
         .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
         .env("PYO3_PYTHON", python)
+        .envs([EXTENSION_MODULE])
         .arg("--target-dir")
         .arg(&target);
     stage.run(&mut module)?;

@@ -11,7 +11,7 @@ use crate::contribute::{no_python, test};
 use crate::quality::miri::TOOLCHAIN;
 use crate::quality::{asan_python, loom, miri, valgrind};
 use crate::report::{Ending, missing};
-use crate::run::{Stage, answer_of, cargo, cargo_of};
+use crate::run::{EXTENSION_MODULE, Stage, answer_of, cargo, cargo_of};
 use crate::tools;
 use crate::venv::Packages;
 
@@ -170,6 +170,7 @@ fn cpython(context: &Context, stage: &mut Stage) -> Ending {
     let mut build = cargo(checkout);
     build
         .env("PYO3_PYTHON", PYTHON)
+        .envs([EXTENSION_MODULE])
         .env("CARGO_INCREMENTAL", "0")
         .args(["rustc", "--lib", "--package=dlpack-testing", "--target-dir"])
         .arg(&target);

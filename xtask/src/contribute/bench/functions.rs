@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::run::{self, Stage};
+use crate::run::{self, EXTENSION_MODULE, Stage};
 use crate::venv::{self, Packages};
 
 /// The folder of each crate, and the name of its module.
@@ -31,7 +31,8 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
             .args(["build", "--release", "--lib", "--manifest-path"])
             .arg(checkout.root().join(folder).join("Cargo.toml"))
             .env("CARGO_TARGET_DIR", &target)
-            .env("PYO3_PYTHON", environment.executable());
+            .env("PYO3_PYTHON", environment.executable())
+            .envs([EXTENSION_MODULE]);
         stage.run(&mut command)?;
         let built = target.join("release").join(format!("{DLL_PREFIX}{name}{DLL_SUFFIX}"));
         let installed = modules.join(format!("{name}.so"));

@@ -11,7 +11,7 @@ use super::{compile, rust, size, table};
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::contribute::develop::{Build, EXAMPLE};
-use crate::run::{self, Stage};
+use crate::run::{self, EXTENSION_MODULE, Stage};
 use crate::venv::{self, Environment, Packages};
 
 const NAME: &str = "dlpack_bench_python";
@@ -74,7 +74,8 @@ fn build(
         .args(["build", "--release", "--features", features, "--manifest-path"])
         .arg(checkout.root().join("bench/python/Cargo.toml"))
         .env("CARGO_TARGET_DIR", &target)
-        .env("PYO3_PYTHON", environment.executable());
+        .env("PYO3_PYTHON", environment.executable())
+        .envs([EXTENSION_MODULE]);
     stage.run(&mut command)?;
     let built = target.join("release").join(format!(
         "{}{NAME}{}",

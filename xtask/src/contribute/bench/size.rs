@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::run::Stage;
+use crate::run::{EXTENSION_MODULE, Stage};
 use crate::venv::{self, Environment, Packages};
 
 /// Types beyond the first.
@@ -177,7 +177,7 @@ fn build(
         .current_dir(&folder)
         .env("CARGO_TARGET_DIR", &target)
         .env("PYO3_PYTHON", environment.executable())
-        .env("PYO3_BUILD_EXTENSION_MODULE", "1");
+        .envs([EXTENSION_MODULE]);
     stage.run(&mut command)?;
     Ok(target.join(format!("release/lib{}.so", name.replace('-', "_"))))
 }

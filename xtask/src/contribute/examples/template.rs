@@ -25,6 +25,11 @@ code = 'import my_tensors; my_tensors.Image.gradient(1, 1).nothing; my_tensors.n
 done = subprocess.run([sys.executable, '-m', 'mypy', '--strict', '-c', code], capture_output=True, text=True)
 assert done.stdout.count('attr-defined') == 2, done.stdout
 ";
+/// Prints the prefix of the interpreter, and the folder of its library.
+const LIBRARY: &str = "
+import sys, sysconfig
+print(sys.base_prefix, sysconfig.get_config_var('LIBDIR'), sep='\\n')
+";
 /// What is about the template, and not for the project.
 const ABOUT: [&str; 2] = ["cargo-generate.toml", "TEMPLATE.md"];
 
@@ -101,11 +106,30 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
         stage.run(Command::new(&python).current_dir(&project).arg("-m").args(tool).arg("tests"))?;
     }
     stage.run(Command::new(&python).current_dir(&project).args(["-c", REJECTED]))?;
+    test_in_rust(checkout, &project, &python, stage)?;
     // This environment has mypy.
     let stubs = checkout.root().join("examples/functions/stubs/check.py");
     stage.run(Command::new(&python).arg(stubs))?;
     stage.note("a project of the template: its wheel installs, pytest, mypy and pyright accept it and its stub");
     Ok(())
+}
+
+/// `cargo test` links with Python's library.
+fn test_in_rust(checkout: &Checkout, project: &Path, python: &Path, stage: &mut Stage) -> Outcome {
+    let answer = Command::new(python).args(["-c", LIBRARY]).output();
+    let answer = answer.map_err(|error| format!("{} does not run ({error}).", python.display()))?;
+    let answer = String::from_utf8_lossy(&answer.stdout);
+    let (prefix, folder) = answer.trim().split_once('\n').unwrap_or_default();
+    let mut tests = Command::new("cargo");
+    tests
+        .current_dir(project)
+        .env("CARGO_TERM_COLOR", "never")
+        .env("PYO3_PYTHON", python)
+        .env("PYTHONHOME", prefix)
+        .env("LD_LIBRARY_PATH", folder)
+        .args(["test", "--quiet", "--target-dir"])
+        .arg(checkout.target().join("template/target"));
+    stage.run(&mut tests)
 }
 
 /// Makes a project of the template that uses the crates of this checkout, and returns the name of

@@ -12,7 +12,7 @@ use crate::contribute::test::Context;
 use crate::quality::miri::{self, TOOLCHAIN};
 use crate::quality::sanitize::{NO_ASM, PLATFORM, nightly};
 use crate::report::{Ending, missing};
-use crate::run::{Stage, answer_of, cargo_of};
+use crate::run::{EXTENSION_MODULE, Stage, answer_of, cargo_of};
 
 /// The compiler of the interpreter: LLVM's ThreadSanitizer is the one of rustc too.
 const COMPILER: &str = "clang-19";
@@ -105,6 +105,7 @@ fn modules(checkout: &Checkout, executable: &Path, stage: &mut Stage) -> Outcome
             .env("RUSTFLAGS", format!("-Zsanitizer=thread {NO_ASM}"))
             .env("CARGO_INCREMENTAL", "0")
             .env("PYO3_PYTHON", executable)
+            .envs([EXTENSION_MODULE])
             .args(["rustc", "--lib", "-Zbuild-std", "--target", PLATFORM])
             .args(["--package", module.package, "--target-dir"])
             .arg(place.join("target"));
