@@ -3,9 +3,11 @@
 mod from_storage;
 mod owned_tensor;
 mod pointers;
+mod shared_tensor;
 
 pub(crate) use from_storage::{compact_managed, spanned_managed};
 pub use owned_tensor::OwnedTensor;
+pub use shared_tensor::SharedTensor;
 
 use crate::copy::Copied;
 use crate::describe::{Describe, Description, DescriptionMut};
@@ -282,6 +284,14 @@ pub(crate) fn export_copy<T: DLPackExport + ?Sized>(
 /// Exports a finished copy.
 pub(crate) fn copied_managed(copied: Copied) -> Result<ManagedTensor, Error> {
     Packet::place(copied)?.lend(AsCopied, StreamArg::unspecified(), Flags::IS_COPIED)
+}
+
+/// Exports memory that was moved out of its tensor, by value.
+pub(crate) fn moved_managed(
+    moved: Copied,
+    consumer: StreamArg<'_>,
+) -> Result<ManagedTensor, Error> {
+    Packet::place(moved)?.lend(AsCopied, consumer, Flags::NONE)
 }
 
 /// Lends the memory of an owner by its implementation of [`DLPackExport`].

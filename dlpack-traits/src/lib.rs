@@ -126,7 +126,7 @@ pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
 pub use element::{AnyBits, Complex, Element, Lanes, Readable};
 pub use error::Error;
-pub use export::{DLPackExport, OwnedTensor};
+pub use export::{DLPackExport, OwnedTensor, SharedTensor};
 pub use export_arc::ExportArc;
 pub use flags::Flags;
 pub use import::{

@@ -113,6 +113,33 @@ def test_an_allocated_output_is_returned_without_a_copy():
         results.allocated_and_dropped(np.zeros(1), [1 << 62])
 
 
+def test_results_of_bools_are_writable():
+    for mask in results.positive(np.array([1, -1, 2], "f4")):
+        assert (mask.dtype, mask.tolist()) == (np.bool_, [True, False, True])
+        mask[0] = False
+        mask &= np.array([True, True, False])
+        assert mask.tolist() == [False, False, False]
+
+
+def test_a_result_without_dimensions():
+    result = results.scalar(2.5)
+    assert (result.shape, float(result)) == ((), 2.5)
+
+
+def test_attributes_that_are_shared_tensors_keep_changes():
+    mesh = results.Mesh(4)
+    assert (mesh.vertices.shape, mesh.faces.tolist()) == ((4, 3), [[0, 1, 2]])
+    mesh.vertices[3] = [1, 2, 3]
+    mesh.vertices[0, 0] += 0.5
+    assert mesh.sum() == 6.5
+    vertices = mesh.vertices
+    assert np.shares_memory(vertices, mesh.vertices)
+    assert address_of(vertices) % 64 == 0
+    del mesh
+    gc.collect()
+    assert vertices[3].tolist() == [1, 2, 3]
+
+
 def test_memory_is_freed_once_and_with_the_last_array():
     # Tracebacks of tests before this one may hold tensors.
     gc.collect()

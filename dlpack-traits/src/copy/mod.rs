@@ -6,8 +6,6 @@ mod pieces;
 mod row;
 mod source;
 mod tiles;
-#[cfg(feature = "pyo3")]
-mod zeroed;
 
 pub(crate) use axes::Axes;
 pub(crate) use pieces::Pieces;
@@ -18,6 +16,7 @@ use crate::describe::{Describe, DescriptionMut, Order};
 use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
+use crate::element::Element;
 use crate::error::Error;
 use crate::storage::{AlignedBuf, DataMut};
 use crate::strides;
@@ -77,6 +76,20 @@ impl Copied {
         Self::new(from, AlignedBuf::filled(bytes, |block| copy_elements(from, source, block))?)
     }
 
+    /// The elements of a block that has no other owner, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
+    pub(crate) fn moved<T: Element>(block: AlignedBuf, shape: &[i64]) -> Result<Self, Error> {
+        let ndim = shape.len().saturating_add(T::AXES.len());
+        let shape = Dims::filled(ndim, |dims| {
+            dims.iter_mut().zip(shape.iter().chain(T::AXES)).for_each(|(dim, &from)| *dim = from);
+            Ok(())
+        })?;
+        Ok(Self { block, dtype: T::DTYPE, padded: false, shape, order: Order::RowMajor })
+    }
+
     /// A block with the elements of `from`, one after the other.
     fn new(from: &TensorView<'_>, block: AlignedBuf) -> Result<Self, Error> {
         let shape = Dims::filled(from.shape().len(), |dims| {
@@ -112,7 +125,8 @@ impl Copied {
     ) -> Result<DescriptionMut<'a>, Error> {
         // SAFETY:
         // 1. The block owns that many bytes of host memory.
-        // 2. It was zeroed, is aligned to 64 bytes, and any bits will do in it.
+        // 2. It was zeroed and is aligned to 64 bytes, or has elements of the type `dtype`, and no
+        //    code of this crate reads it any more, so any bits will do in it.
         // 3. It is borrowed uniquely, and so is its memory, for which it is the
         //    only owner.
         let data = unsafe {

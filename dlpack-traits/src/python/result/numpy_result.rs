@@ -1,10 +1,11 @@
-//! Results that become NumPy arrays: [`Numpy`].
+//! Results and attributes that become NumPy arrays: [`Numpy`], [`OwnedTensor`],
+//! [`SharedTensor`].
 
 use pyo3::prelude::*;
 
 use super::IntoPython;
-use crate::element::Element;
-use crate::export::{DLPackExport, OwnedTensor};
+use crate::element::{AnyBits, Element};
+use crate::export::{DLPackExport, OwnedTensor, SharedTensor};
 
 /// A tensor that a `#[pyfunction]` returns as a NumPy array, zero-copy: see
 /// [`IntoPython::into_numpy`].
@@ -37,8 +38,42 @@ impl<'py, E: DLPackExport + Send + 'static> IntoPyObject<'py> for Numpy<E> {
     }
 }
 
-/// Returns a NumPy array.
+/// Returns a NumPy array. It is for results: an attribute needs an owner for each array, as a
+/// [`SharedTensor`] has, and this does not compile:
+///
+/// ```ignore,compile_fail
+/// use dlpack_traits::OwnedTensor;
+/// use pyo3::prelude::*;
+///
+/// #[pyclass]
+/// struct Scores {
+///     #[pyo3(get)]
+///     scores: OwnedTensor<f32>,
+/// }
+/// ```
 impl<'py, T: Element> IntoPyObject<'py> for OwnedTensor<T> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.into_numpy(py)
+    }
+}
+
+/// Returns a NumPy array over the same memory.
+impl<'py, T: AnyBits, const N: usize> IntoPyObject<'py> for &SharedTensor<T, N> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.clone().into_numpy(py)
+    }
+}
+
+/// Returns a NumPy array over the same memory.
+impl<'py, T: AnyBits, const N: usize> IntoPyObject<'py> for SharedTensor<T, N> {
     type Target = PyAny;
     type Output = Bound<'py, PyAny>;
     type Error = PyErr;

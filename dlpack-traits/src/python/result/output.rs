@@ -1,17 +1,14 @@
 //! Allocates the result of a function: [`allocate_output`].
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
 use pyo3::prelude::*;
 
 use super::library::{LibraryOf, object_like};
-use crate::copy::Copied;
-use crate::dims::{AsDims, Dims};
-use crate::element::AnyBits;
-use crate::error::Error;
-use crate::export::copied_managed;
+use crate::dims::AsDims;
+use crate::element::{Element, Readable};
+use crate::export::{DLPackExport, OwnedTensor};
 use crate::import::ImportError;
 use crate::python::convert::exchange_error;
 
@@ -39,43 +36,31 @@ use crate::python::convert::exchange_error;
 /// # Errors
 ///
 /// `MemoryError`; `ValueError` for a shape with a negative number, or with more elements
-/// than memory can hold.
-pub fn allocate_output<'py, T: AnyBits>(
+/// than memory can hold, and for a type of which zero is not a value.
+pub fn allocate_output<'py, T: Readable>(
     py: Python<'py>,
     like: &(impl LibraryOf + ?Sized),
     shape: &(impl AsDims + ?Sized),
 ) -> PyResult<PyOutput<'py, T>> {
-    let result = Dims::of(shape).and_then(|shape| zeroed::<T>(shape.as_slice()));
     // The shape is a value of the caller, not a tensor that cannot be exported.
-    let result = result.map_err(ImportError::from)?;
+    let result = OwnedTensor::zeroed(shape).map_err(ImportError::from)?;
     let like = like.object(py).clone().unbind();
-    Ok(PyOutput { result, like, elements: PhantomData })
-}
-
-/// Allocates the memory of a result. The axes of each element are its last dimensions.
-fn zeroed<T: AnyBits>(shape: &[i64]) -> Result<Copied, Error> {
-    if T::AXES.is_empty() {
-        return Copied::zeroed(T::DTYPE, shape);
-    }
-    let shape: Vec<i64> = shape.iter().chain(T::AXES).copied().collect();
-    Copied::zeroed(T::DTYPE, &shape)
+    Ok(PyOutput { result, like, object: PhantomData })
 }
 
 /// A zeroed, writable array that [`allocate_output`] makes. A `#[pyfunction]` can return it.
 pub struct PyOutput<'py, T> {
-    result: Copied,
+    result: OwnedTensor<T>,
     like: Py<PyAny>,
-    elements: PhantomData<fn() -> (&'py (), T)>,
+    object: PhantomData<&'py ()>,
 }
 
-impl<T: AnyBits> PyOutput<'_, T> {
+impl<T: Element> PyOutput<'_, T> {
     /// The elements, in row-major order.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         self.result.as_mut_slice()
     }
-}
 
-impl<T> PyOutput<'_, T> {
     /// The size of each dimension.
     pub fn shape(&self) -> &[i64] {
         self.result.shape()
@@ -84,17 +69,17 @@ impl<T> PyOutput<'_, T> {
 
 /// Returns an object of the library of the argument:
 /// [`IntoPython::into_object_like`](super::IntoPython::into_object_like).
-impl<'py, T> IntoPyObject<'py> for PyOutput<'py, T> {
+impl<'py, T: Element> IntoPyObject<'py> for PyOutput<'py, T> {
     type Target = PyAny;
     type Output = Bound<'py, PyAny>;
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        object_like(self.like.bind(py), copied_managed(self.result).map_err(exchange_error)?)
+        object_like(self.like.bind(py), self.result.into_dlpack().map_err(exchange_error)?)
     }
 }
 
-impl<T> fmt::Debug for PyOutput<'_, T> {
+impl<T: Element> fmt::Debug for PyOutput<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PyOutput").field("shape", &self.shape()).finish_non_exhaustive()
     }

@@ -4,7 +4,8 @@
 
 use dlpack_traits::python::{self, IntoPython, Numpy, PyOutput, PyTensor};
 use dlpack_traits::{
-    DLPackExport, Describe, Description, DescriptionMut, Error, Lanes, OwnedTensor, Storage,
+    DLPackExport, Describe, Description, DescriptionMut, Error, Lanes, OwnedTensor, SharedTensor,
+    Storage,
 };
 use pyo3::prelude::*;
 
@@ -100,6 +101,47 @@ fn halved<'py>(py: Python<'py>, x: PyTensor<'py, f32>) -> PyResult<(PyOutput<'py
     Ok((result, address))
 }
 
+/// Whether each element is positive, as a vector and as an output.
+#[pyfunction]
+fn positive<'py>(
+    py: Python<'py>,
+    x: PyTensor<'py, f32, 1>,
+) -> PyResult<(OwnedTensor<bool>, PyOutput<'py, bool>)> {
+    let vector: Vec<bool> = x.elements().iter().map(|value| value > 0.0).collect();
+    let mut output = python::allocate_output::<bool>(py, &x, x.shape())?;
+    output.as_mut_slice().copy_from_slice(&vector);
+    Ok((OwnedTensor::from_vec(vector), output))
+}
+
+/// A tensor without dimensions.
+#[pyfunction]
+fn scalar(value: f64) -> OwnedTensor<f64> {
+    OwnedTensor::scalar(value)
+}
+
+/// Two tensors of one object.
+#[pyclass(frozen, module = "dlpack_testing.results")]
+struct Mesh {
+    #[pyo3(get)]
+    vertices: SharedTensor<f32, 2>,
+    #[pyo3(get)]
+    faces: SharedTensor<u32, 2>,
+}
+
+#[pymethods]
+impl Mesh {
+    #[new]
+    fn new(vertices: usize) -> PyResult<Self> {
+        let faces = SharedTensor::new(vec![0, 1, 2], [1, 3])?;
+        Ok(Self { vertices: SharedTensor::zeroed([vertices, 3])?, faces })
+    }
+
+    /// The sum of the coordinates.
+    fn sum(&self) -> f32 {
+        self.vertices.buffer().to_vec().iter().sum()
+    }
+}
+
 /// An output that is not returned.
 #[pyfunction]
 fn allocated_and_dropped(like: &Bound<'_, PyAny>, shape: Vec<i64>) -> PyResult<Vec<i64>> {
@@ -115,6 +157,9 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     results.add_function(wrap_pyfunction!(with_lanes, m)?)?;
     results.add_function(wrap_pyfunction!(row_norms, m)?)?;
     results.add_function(wrap_pyfunction!(halved, m)?)?;
+    results.add_function(wrap_pyfunction!(positive, m)?)?;
+    results.add_function(wrap_pyfunction!(scalar, m)?)?;
+    results.add_class::<Mesh>()?;
     results.add_function(wrap_pyfunction!(allocated_and_dropped, m)?)?;
     m.add_submodule(&results)
 }
