@@ -2,6 +2,7 @@
 //! refused, and the deleter runs exactly once on every path.
 
 mod derive_import {
+    pub(crate) mod agreement;
     pub(crate) mod around;
     pub(crate) mod arrays;
     #[path = "../import/forge.rs"]

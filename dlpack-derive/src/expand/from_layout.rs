@@ -5,8 +5,8 @@ use quote::quote_spanned;
 use syn::{Generics, WherePredicate};
 
 use super::asserts;
-use super::import::{made_of, order_of_copy, parts};
-use super::requirements::wants_of_layout;
+use super::import::{made_of, parts};
+use super::requirements::{order_of_copy, wants_of_layout};
 use crate::bounds;
 use crate::model::{Layout, Make};
 

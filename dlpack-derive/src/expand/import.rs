@@ -7,7 +7,9 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
 use super::asserts;
-use super::requirements::{order_of, required, wants_beside_strides, wants_of_layout};
+use super::requirements::{
+    order_of, order_of_copy, required, wants_beside_strides, wants_of_layout,
+};
 use super::tokens::{filled, local, or_return};
 use crate::bounds;
 use crate::model::{
@@ -20,22 +22,20 @@ use crate::symbol::Unit;
 pub(crate) fn import(model: &Import<'_>) -> TokenStream {
     let private = super::private(model.krate);
     let name = Literal::string(&model.ident.unraw().to_string());
+    let required = model.require.map(required).unwrap_or_default();
     let Bodies { accepts, first, value, copies } = match &model.source {
-        Source::Tensor { layout, data, copy, make } => tensor(&name, layout, *data, *copy, make),
+        Source::Tensor { layout, data, copy, make } => {
+            tensor(&name, &required, layout, *data, *copy, make)
+        }
         Source::Transparent { inner, make } => transparent(*inner, make),
         Source::Enum(variants) => enumerated(&name, variants),
     };
     let here = Span::mixed_site();
-    let required = model.require.map(required).filter(|wants| !wants.is_empty());
-    let (accepts, first) = match (&model.source, required) {
-        // A tensor has its own list of requirements, in which these come first.
-        (Source::Tensor { .. }, required) => {
-            let required = required.unwrap_or_default();
-            let all = quote_spanned!(here=> &[#(#required,)* #accepts]);
-            (quote_spanned!(here=> __dlpack::accepts(__tensor, #name, #all)), first)
-        }
-        (_, None) => (accepts, first),
-        (_, Some(required)) => {
+    let (accepts, first) = match &model.source {
+        // In the list of its own requirements these are the first ones.
+        Source::Tensor { .. } => (accepts, first),
+        _ if required.is_empty() => (accepts, first),
+        _ => {
             let required = quote_spanned!(here=> &[#(#required),*]);
             let check = |tensor: TokenStream| {
                 or_return(&quote_spanned!(here=> __dlpack::accepts(#tensor, #name, #required)))
@@ -85,8 +85,7 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
     }
 }
 
-/// The bodies of the two methods. For a struct that is a tensor, `accepts` is a list of
-/// requirements. The second body is statements and a `Result`.
+/// The bodies of the two methods. The second body is statements and a `Result`.
 struct Bodies {
     accepts: TokenStream,
     first: TokenStream,
@@ -96,8 +95,11 @@ struct Bodies {
     copies: TokenStream,
 }
 
+/// Both methods check the same requirements, and then make the same fields of the layout: a number
+/// may not fit in its field. `accepts` drops these fields.
 fn tensor(
     name: &Literal,
+    required: &[TokenStream],
     layout: &Layout<'_>,
     data: RoleField<'_>,
     copy: bool,
@@ -111,28 +113,44 @@ fn tensor(
         (true, Some(_)) => "copied_as",
     });
     let data_of = quote_spanned!(here=> __dlpack::#function::<#ty>());
-    let place = if copy {
-        let order = order_of_copy(layout);
-        quote_spanned!(here=> #data_of.place(&__tensor, #order))
-    } else {
-        quote_spanned!(here=> #data_of.in_place(&__tensor))
-    };
-    let mut wants = vec![quote!(#data_of.want)];
+    let mut wants = required.to_vec();
+    wants.push(quote!(#data_of.want));
     if copy || !layout.is_only_a_shape() {
         wants.extend(wants_of_layout(layout, copy));
     } else {
         wants.extend(wants_beside_strides(layout, copy));
         wants.push(quote!(#data_of.kept));
     }
+    let order = copy.then(|| order_of_copy(layout));
+    let checked = |tensor: &TokenStream| {
+        let place = if let Some(order) = &order {
+            quote_spanned!(here=> #data_of.place(#tensor, #order))
+        } else {
+            quote_spanned!(here=> #data_of.in_place(#tensor))
+        };
+        or_return(&quote_spanned! {here=>
+            __dlpack::begin(#tensor, #name, #place, &[#(#wants),*])
+        })
+    };
+    let begun = checked(&quote_spanned!(here=> &__tensor));
     let mut parts = parts(layout, &quote_spanned!(here=> &__parts));
+    let accepts = if parts.is_empty() {
+        quote_spanned!(here=> __dlpack::accepts(__tensor, #name, &[#(#wants),*]))
+    } else {
+        let begun = checked(&quote_spanned!(here=> __tensor));
+        let made = parts.iter().map(|(_, made)| made);
+        quote_spanned! {here=>
+            let __parts = #begun;
+            #(let _ = #made;)*
+            __dlpack::Ok(())
+        }
+    };
     // The other fields borrow the tensor, the data may move it.
     let held = or_return(&quote_spanned!(here=> (#data_of.make)(__parts.place, __tensor)));
     parts.push((data, held));
     let (lets, value) = made_of(how, &parts);
-    let begun =
-        or_return(&quote_spanned!(here=> __dlpack::begin::<Self>(&__tensor, #name, #place)));
     Bodies {
-        accepts: quote!(#(#wants),*),
+        accepts,
         first: quote_spanned! {here=>
             let __parts = #begun;
             #lets
@@ -143,21 +161,6 @@ fn tensor(
         } else {
             TokenStream::new()
         },
-    }
-}
-
-/// The order in which a copy is made for that layout.
-pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
-    let here = Span::mixed_site();
-    match &layout.placement {
-        Placement::Nested(field) => {
-            let ty = field.ty;
-            quote_spanned!(here=> __dlpack::layout::<#ty>().order())
-        }
-        Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
-            quote_spanned!(here=> __dlpack::Order::ColumnMajor)
-        }
-        Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),
     }
 }
 

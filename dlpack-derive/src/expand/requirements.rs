@@ -49,10 +49,11 @@ pub(super) fn wants_beside_strides(layout: &Layout<'_>, copy: bool) -> Vec<Token
         }
         Some(DType::Field(_)) | None => {}
     }
-    // Copied bytes do not determine the number of elements narrower than a byte.
-    if layout.padded || (copy && layout.dtype.is_some()) {
-        let padded = layout.padded;
-        want(quote_spanned!(here=> __dlpack::Requirement::Padded(#padded)));
+    if layout.padded {
+        want(quote_spanned!(here=> __dlpack::Requirement::Padded(true)));
+    } else if copy && layout.dtype.is_some() {
+        let order = order_of_copy(layout);
+        want(quote_spanned!(here=> __dlpack::Requirement::Packed(#order)));
     }
     match &layout.placement {
         Placement::Nested(field) => {
@@ -63,6 +64,21 @@ pub(super) fn wants_beside_strides(layout: &Layout<'_>, copy: bool) -> Vec<Token
         Placement::Fields { shape, .. } => shape_wants(shape, &mut want),
     }
     wants
+}
+
+/// The order in which a copy is made for that layout.
+pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
+    let here = Span::mixed_site();
+    match &layout.placement {
+        Placement::Nested(field) => {
+            let ty = field.ty;
+            quote_spanned!(here=> __dlpack::layout::<#ty>().order())
+        }
+        Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
+            quote_spanned!(here=> __dlpack::Order::ColumnMajor)
+        }
+        Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),
+    }
 }
 
 fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {

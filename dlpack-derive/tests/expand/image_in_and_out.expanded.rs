@@ -45,9 +45,10 @@ const _: () = {
         fn accepts(
             __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
-            __dlpack::accepts(
+            let __parts = match __dlpack::begin(
                 __tensor,
                 "Image",
+                __dlpack::held::<ImportedStorage<u8>>().in_place(__tensor),
                 &[
                     __dlpack::held::<ImportedStorage<u8>>().want,
                     __dlpack::Requirement::Filled(
@@ -55,17 +56,30 @@ const _: () = {
                     ),
                     __dlpack::held::<ImportedStorage<u8>>().kept,
                 ],
-            )
+            ) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            let _ = match (__dlpack::shape::<[usize; 3]>().make)(&__parts) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            __dlpack::Ok(())
         }
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let __parts = match __dlpack::begin::<
-                Self,
-            >(
+            let __parts = match __dlpack::begin(
                 &__tensor,
                 "Image",
                 __dlpack::held::<ImportedStorage<u8>>().in_place(&__tensor),
+                &[
+                    __dlpack::held::<ImportedStorage<u8>>().want,
+                    __dlpack::Requirement::Filled(
+                        __dlpack::shape::<[usize; 3]>().capacity,
+                    ),
+                    __dlpack::held::<ImportedStorage<u8>>().kept,
+                ],
             ) {
                 __dlpack::Ok(__value) => __value,
                 __dlpack::Err(__error) => return __dlpack::Err(__error),

@@ -17,9 +17,10 @@ const _: () = {
         fn accepts(
             __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
-            __dlpack::accepts(
+            let __parts = match __dlpack::begin(
                 __tensor,
                 "Frame",
+                __dlpack::held::<ImportedStorage<T>>().in_place(__tensor),
                 &[
                     __dlpack::Requirement::Device(&["cpu"]),
                     __dlpack::Requirement::DType(
@@ -30,17 +31,41 @@ const _: () = {
                     __dlpack::held::<ImportedStorage<T>>().want,
                     __dlpack::Requirement::Filled(__dlpack::shape::<Vec<u32>>().capacity),
                 ],
-            )
+            ) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            let _ = match (__dlpack::shape::<Vec<u32>>().make)(&__parts) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            let _ = match __dlpack::strides::<Vec<i32>>(&__parts, __dlpack::FILLED) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            let _ = match __dlpack::offset::<usize>(&__parts) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            __dlpack::Ok(())
         }
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let __parts = match __dlpack::begin::<
-                Self,
-            >(
+            let __parts = match __dlpack::begin(
                 &__tensor,
                 "Frame",
                 __dlpack::held::<ImportedStorage<T>>().in_place(&__tensor),
+                &[
+                    __dlpack::Requirement::Device(&["cpu"]),
+                    __dlpack::Requirement::DType(
+                        &[__dlpack::DataType::U8, __dlpack::DataType::I8],
+                    ),
+                    __dlpack::Requirement::Rank(&[2, 3]),
+                    __dlpack::Requirement::Contiguous(__dlpack::ROW_MAJOR),
+                    __dlpack::held::<ImportedStorage<T>>().want,
+                    __dlpack::Requirement::Filled(__dlpack::shape::<Vec<u32>>().capacity),
+                ],
             ) {
                 __dlpack::Ok(__value) => __value,
                 __dlpack::Err(__error) => return __dlpack::Err(__error),
@@ -89,28 +114,43 @@ const _: () = {
         fn accepts(
             __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
-            __dlpack::accepts(
+            let __parts = match __dlpack::begin(
                 __tensor,
                 "Table",
+                __dlpack::copied_as::<Vec<u8>>()
+                    .place(__tensor, __dlpack::Order::RowMajor),
                 &[
                     __dlpack::copied_as::<Vec<u8>>().want,
                     __dlpack::Requirement::DType(&[__dlpack::DataType::F32]),
-                    __dlpack::Requirement::Padded(false),
+                    __dlpack::Requirement::Packed(__dlpack::Order::RowMajor),
                     __dlpack::Requirement::Rank(&[2]),
                     __dlpack::Requirement::Dimension(1, __dlpack::Option::Some(3)),
                 ],
-            )
+            ) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            let _ = match __dlpack::extent::<usize>(&__parts, 0) {
+                __dlpack::Ok(__value) => __value,
+                __dlpack::Err(__error) => return __dlpack::Err(__error),
+            };
+            __dlpack::Ok(())
         }
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let __parts = match __dlpack::begin::<
-                Self,
-            >(
+            let __parts = match __dlpack::begin(
                 &__tensor,
                 "Table",
                 __dlpack::copied_as::<Vec<u8>>()
                     .place(&__tensor, __dlpack::Order::RowMajor),
+                &[
+                    __dlpack::copied_as::<Vec<u8>>().want,
+                    __dlpack::Requirement::DType(&[__dlpack::DataType::F32]),
+                    __dlpack::Requirement::Packed(__dlpack::Order::RowMajor),
+                    __dlpack::Requirement::Rank(&[2]),
+                    __dlpack::Requirement::Dimension(1, __dlpack::Option::Some(3)),
+                ],
             ) {
                 __dlpack::Ok(__value) => __value,
                 __dlpack::Err(__error) => return __dlpack::Err(__error),

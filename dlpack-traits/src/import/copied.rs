@@ -23,9 +23,9 @@ pub(crate) fn copy_elements<T: Readable>(
     let as_bytes = asked == DataType::U8 && asked != found && T::AXES.is_empty();
     // The axes of each element are the last ones, so after the copy they are contiguous,
     // whatever their strides were.
-    let by_rows = asked == found && !T::AXES.is_empty() && order == Order::RowMajor;
-    let bytes = if as_bytes || by_rows {
-        copy_bytes(tensor, order)?
+    let as_arrays = asked == found && !T::AXES.is_empty() && tensor.shape().ends_with(T::AXES);
+    let bytes = if as_bytes || as_arrays {
+        copy_bytes(tensor, order, T::AXES)?
     } else {
         let elements = tensor.elements::<T>()?;
         if order == Order::RowMajor || elements.shape().len() < 2 {
@@ -35,7 +35,7 @@ pub(crate) fn copy_elements<T: Readable>(
         let (shape, strides) = (typed.shape, typed.strides);
         let place =
             CopyLayout { shape, strides, step: typed.step.unsigned_abs(), size: size_of::<T>() };
-        copy(tensor, order, &place, typed.len)?
+        copy(tensor, order, &[], &place, typed.len)?
     };
     let elements = bytes.chunks_exact(size_of::<T>());
     let mut copy = try_vec(elements.len())?;
@@ -50,9 +50,9 @@ pub(crate) fn copy_elements<T: Readable>(
     Ok(copy)
 }
 
-/// Copies the bytes of all elements, of any type, contiguously in the given order. Packed
-/// elements that share bytes are copied only if they are contiguous.
-fn copy_bytes(tensor: &ImportedTensor, order: Order) -> Result<Vec<u8>, Error> {
+/// Copies the bytes of all elements, of any type, contiguously in the given order, as elements
+/// with those axes. Packed elements that share bytes are copied only if they are contiguous.
+fn copy_bytes(tensor: &ImportedTensor, order: Order, axes: &[i64]) -> Result<Vec<u8>, Error> {
     tensor.on_host()?;
     let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
     let bits = stored_bits(tensor.dtype(), padded);
@@ -67,12 +67,12 @@ fn copy_bytes(tensor: &ImportedTensor, order: Order) -> Result<Vec<u8>, Error> {
         let end = tensor.byte_range().end;
         let (shape, strides) = ([end as i64], [1]);
         let place = CopyLayout { shape: &shape, strides: &strides, step: 1, size: 1 };
-        return copy(tensor, Order::RowMajor, &place, end.unsigned_abs());
+        return copy(tensor, Order::RowMajor, &[], &place, end.unsigned_abs());
     }
     let size = usize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow)?;
     let place = CopyLayout { shape: tensor.shape(), strides: tensor.strides(), step: size, size };
     // All elements together have at most `isize::MAX` bytes.
-    copy(tensor, order, &place, usize::try_from(tensor.numel()).unwrap_or(0))
+    copy(tensor, order, axes, &place, usize::try_from(tensor.numel()).unwrap_or(0))
 }
 
 impl ImportedTensor {
@@ -97,11 +97,13 @@ struct CopyLayout<'a> {
     size: usize,
 }
 
-/// Copies `len` elements, contiguously in the given order. `place` is the tensor's own
-/// layout, for elements of its type, of a Rust type that they can be read as, or for bytes.
+/// Copies `len` elements, contiguously in the given order, in which the last dimensions, `axes`,
+/// stay the fastest, in row-major order. `place` is the tensor's own layout, for elements of its
+/// type, of a Rust type that they can be read as, or for bytes.
 fn copy(
     tensor: &ImportedTensor,
     order: Order,
+    axes: &[i64],
     place: &CopyLayout<'_>,
     len: usize,
 ) -> Result<Vec<u8>, Error> {
@@ -109,10 +111,11 @@ fn copy(
     let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
     let (shape, strides) = match order {
         Order::RowMajor => (place.shape, place.strides),
-        // The same elements with the axes reversed.
-        Order::ColumnMajor => {
-            (turned(place.shape, &mut shape), turned(place.strides, &mut strides))
-        }
+        // The same elements with the outer axes reversed.
+        Order::ColumnMajor => (
+            turned(place.shape, axes.len(), &mut shape),
+            turned(place.strides, axes.len(), &mut strides),
+        ),
     };
     let bytes = len.saturating_mul(place.size);
     let mut copy = try_vec(bytes)?;
@@ -121,10 +124,12 @@ fn copy(
     Ok(copy)
 }
 
-/// Copies the numbers in reverse order.
-pub(super) fn turned<'a>(numbers: &[i64], to: &'a mut [i64; MAX_NDIM]) -> &'a [i64] {
+/// Copies the numbers in reverse order, except for the last ones, `inner` of them, which stay at the
+/// end.
+pub(super) fn turned<'a>(numbers: &[i64], inner: usize, to: &'a mut [i64; MAX_NDIM]) -> &'a [i64] {
+    let (outer, inner) = numbers.split_at(numbers.len().saturating_sub(inner));
     let to = to.get_mut(..numbers.len()).unwrap_or_default();
-    for (to, from) in to.iter_mut().zip(numbers.iter().rev()) {
+    for (to, from) in to.iter_mut().zip(outer.iter().rev().chain(inner)) {
         *to = *from;
     }
     to

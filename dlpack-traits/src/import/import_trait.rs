@@ -50,7 +50,9 @@ pub trait DLPackImport: Sized {
     }
 
     /// Checks whether the tensor meets the requirements of this type: element type, device,
-    /// rank, fixed dimensions, contiguity. An enum imports into the first variant that
+    /// rank, fixed dimensions, contiguity, numbers that fit in the fields. A derived
+    /// [`from_dlpack`](Self::from_dlpack) of an accepted tensor fails only for invalid elements,
+    /// for lack of memory, and in functions of the user. An enum imports into the first variant that
     /// accepts the tensor. By default every tensor is accepted, and only
     /// [`from_dlpack`](Self::from_dlpack) rejects.
     ///

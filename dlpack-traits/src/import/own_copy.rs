@@ -51,8 +51,8 @@ impl ImportedTensor {
             })?)?,
             Order::ColumnMajor => {
                 let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
-                let shape = turned(self.shape(), &mut shape);
-                let strides = turned(self.strides(), &mut strides);
+                let shape = turned(self.shape(), 0, &mut shape);
+                let strides = turned(self.strides(), 0, &mut strides);
                 let view = TensorView::of(|out| {
                     let shaped = out.shape_from(shape).strides_from(strides);
                     shaped.byte_offset(byte_offset_of(self)).data(memory_of(self))

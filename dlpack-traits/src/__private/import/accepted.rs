@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::requirements::{self, ANY_ORDER};
+use super::requirements::{self, ANY_ORDER, Requirement};
 use super::{
-    DLPackImport, DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError,
-    ImportedTensor, Order, OrderTarget,
+    DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError, ImportedTensor, Order,
+    OrderTarget,
 };
 use crate::describe::stored_bits;
 use crate::import::{MetadataField, Mismatch, MismatchKind, number};
@@ -46,14 +46,16 @@ pub const FILLED: Room = Room::Filled;
 /// [`Room::Spare`].
 pub const SPARE: Room = Room::Spare;
 
-/// Checks that a tensor satisfies the requirements of a type, and returns its accepted.
-#[inline]
-pub fn begin<'a, S: DLPackImport>(
+/// Checks that a tensor satisfies the requirements of a type, and returns what its fields are made
+/// from.
+#[inline(always)]
+pub fn begin<'a>(
     tensor: &'a ImportedTensor,
     name: &'static str,
     place: Place,
+    wants: &[Requirement<'_>],
 ) -> Result<Accepted<'a>, ImportError> {
-    S::accepts(tensor)?;
+    requirements::accepts(tensor, name, wants)?;
     Ok(Accepted { tensor, name, place })
 }
 

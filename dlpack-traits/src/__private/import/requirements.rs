@@ -47,6 +47,9 @@ pub enum Requirement<'a> {
     NoOffset,
     /// Elements narrower than a byte that take one each (`true`), or are packed (`false`).
     Padded(bool),
+    /// Elements narrower than a byte that are packed, without gaps, in that order: the bytes of a
+    /// copy contain only elements, and parts of bytes are not copied.
+    Packed(Order),
     /// The requirements of the type of the data. The second function returns the axes of
     /// each of its elements.
     Data(fn(&ImportedTensor) -> Result<(), MismatchKind>, AxesOf),
@@ -261,6 +264,13 @@ impl Requirement<'_> {
             Self::Padded(needed) => {
                 let narrow = tensor.dtype().element_bits() % 8 != 0;
                 require(!narrow || is_padded(tensor) == needed, || MismatchKind::Padded { needed })
+            }
+            Self::Packed(order) => {
+                if tensor.dtype().element_bits() % 8 == 0 {
+                    return Ok(());
+                }
+                Self::Padded(false).meets(tensor, shape)?;
+                Self::Contiguous(Some(order)).meets(tensor, shape)
             }
             Self::Data(accepts, _) => accepts(tensor),
             Self::Layout(accepts, copied) => accepts(tensor, shape, copied),
