@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::import::{Elements, Exclusive, Frozen, Typed};
 use crate::storage::{DataMut, DataRef, SharedOwner, Storage, try_vec};
+use crate::strides;
 
 /// The arguments of an array constructor: the lowest address, strides that are not negative,
 /// and the axes to invert afterwards.
@@ -107,10 +108,14 @@ impl Exclusive<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Frozen::as_ndarray`].
+    /// Those of [`Frozen::as_ndarray`], and [`Error::Overlapping`] if axes interleave: `ndarray`
+    /// takes them for overlapping ones.
     pub fn as_ndarray_mut<T: AnyBits>(&mut self) -> Result<ArrayViewMutD<'_, T>, Error> {
-        let ArrayParts { lowest, shape, inverted } =
-            ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
+        let typed = self.tensor().typed_any_bits::<T>()?;
+        if !strides::are_nested(typed.shape, typed.strides) {
+            return Err(Error::Overlapping);
+        }
+        let ArrayParts { lowest, shape, inverted } = ArrayParts::of(&typed)?;
         // SAFETY: as in `as_ndarray`; the handle is uniquely borrowed, the memory
         // may be written (READ_ONLY is not set), no other owner accesses it, and no
         // two indices name one element.
@@ -182,9 +187,10 @@ fn memory<S: Repr<Elem: Element>, D: Dimension>(array: &ArrayBase<S, D>) -> &[S:
         return &[];
     }
     let lowest = array.as_ptr().wrapping_sub(before);
-    // SAFETY: the lowest and the highest element belong to the array. It owns a
-    // vector of elements (`into_raw_vec_and_offset` gives it back), so all that
-    // lie between them do too. The vector is borrowed with the array.
+    // SAFETY: the lowest and the highest element belong to the array. All elements that lie
+    // between them, also those that no index names, are in the same allocation and initialized: by
+    // the documentation of `into_raw_vec_and_offset` the array owns a `Vec` of elements, and the
+    // elements of a `Vec` are initialized. It is borrowed with the array.
     unsafe { core::slice::from_raw_parts(lowest, len) }
 }
 

@@ -40,7 +40,11 @@ fn check(tensor: &mut ImportedTensor) {
     }
     // SAFETY: the memory has no other owner.
     if let Ok(mut exclusive) = unsafe { tensor.assume_exclusive() } {
-        exclusive.as_ndarray_mut::<i32>().unwrap().mapv_inplace(|n| n + 100);
+        match exclusive.as_ndarray_mut::<i32>() {
+            Ok(mut view) => view.mapv_inplace(|n| n + 100),
+            // `ndarray` takes axes that interleave for overlapping ones.
+            Err(error) => return assert_eq!(error, Error::Overlapping),
+        }
         let changed: Vec<i32> = expected.iter().map(|n| n + 100).collect();
         assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), changed);
     }
@@ -73,6 +77,10 @@ fn tensors_become_array_views() {
 
 #[test]
 fn tensors_that_are_not_array_views_are_refused() {
+    let mut interleaved = forged(&[2, 3], &numbers()).strided(&[3, 2], 0).imported();
+    // SAFETY: the memory has no other owner.
+    let mut interleaved = unsafe { interleaved.assume_exclusive() }.unwrap();
+    assert_eq!(interleaved.as_ndarray_mut::<i32>().map(|_| ()), Err(Error::Overlapping));
     let too_many = forged(&[0, 1 << 40, 1 << 40], &[]).imported();
     // SAFETY: 1. No one writes to the elements.
     let view = unsafe { too_many.assume_frozen() }.as_ndarray::<i32>().map(|_| ());

@@ -188,8 +188,8 @@ pub(super) fn of_rank(
 pub(super) fn overlapping(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
     with_advice(object, |library| {
         PyValueError::new_err(format!(
-            "expected elements that do not share memory, got a broadcast or overlapping tensor; \
-             {}",
+            "expected elements that do not share memory, got a tensor that is broadcast or may \
+             overlap; {}",
             library.copied(tensor)
         ))
     })
