@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
+use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
+use dlpack_tests::random::Random;
 use tensors::{
     DLPackExport, DataRef, DataType, Device, Element, Error, Flags, Layout, SharedBuffer,
     SharedOwner, Storage, TensorView,
@@ -292,4 +294,43 @@ fn borrowed_and_converted_dims_give_equal_views() {
         }
     }
     assert!(cfg!(miri) || (views[0] > 1000 && views[1] > 200), "{views:?}");
+}
+
+/// Own exports are valid imports, also of layouts in which indices name one element many times: an
+/// import rejects elements that have too many bytes all together.
+#[test]
+fn own_exports_are_valid_imports() {
+    let mut random = Random::new(5);
+    let (mut exported, mut rejected) = (0, 0);
+    let types = [DataType::U8, DataType::F32, DataType::COMPLEX128, DataType::FLOAT4_E2M1FN];
+    for _ in 0..if cfg!(miri) { 300 } else { 100_000 } {
+        let ndim = random.below(5);
+        let large = |random: &mut Random| match random.below(4) {
+            0 => random.within(0..=3),
+            1 => 1 << random.within(20..=62),
+            2 => (1 << random.within(20..=62)) - 1,
+            _ => 1,
+        };
+        let shape: Vec<i64> = (0..ndim).map(|_| large(&mut random)).collect();
+        let strides: Vec<i64> =
+            shape.iter().map(|&dim| if dim > 3 { 0 } else { random.within(-2..=2) }).collect();
+        let dtype = random.pick(&types);
+        let memory = SharedBuffer::<u8>::zeroed(512).unwrap();
+        let owner = Owner::new(memory, &shape).strided(&strides, 256).dtype(dtype);
+        let view = owner.tensor().map(|_| ());
+        let shared = owner.to_dlpack().map(|_| ());
+        match owner.into_dlpack() {
+            Ok(export) => {
+                exported += 1;
+                assert_eq!((view, shared), (Ok(()), Ok(())));
+                let import = export.import();
+                assert!(import.is_ok(), "{shape:?} {strides:?} {dtype}: {import:?}");
+            }
+            Err(error) => {
+                rejected += 1;
+                assert_eq!((error, view, shared), (Error::SizeOverflow, Err(error), Err(error)));
+            }
+        }
+    }
+    assert!(exported * 8 > rejected && rejected * 8 > exported, "{exported} {rejected}");
 }

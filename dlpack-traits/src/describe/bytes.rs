@@ -42,6 +42,22 @@ impl Span {
     }
 }
 
+/// Checks that all elements together have at most `isize::MAX` bytes, as a contiguous copy of them.
+/// Elements that several indices name count as often as they are named.
+///
+/// # Errors
+///
+/// [`Error::SizeOverflow`].
+#[inline]
+pub(crate) fn all_fit(numel: i64, bits: i64) -> Result<(), Error> {
+    // An element has less than 2^24 bits, so this does not saturate.
+    let bits = i128::from(numel).saturating_mul(bits.into());
+    match isize::try_from(bits.saturating_add(7) >> 3) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Error::SizeOverflow),
+    }
+}
+
 /// Replaces the stride of the slowest axis with a pitch.
 pub(super) fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Error> {
     let row = *stride;

@@ -7,7 +7,7 @@
 
 use super::alignment::{alignment, check_alignment, whole_byte_alignment};
 use super::amount::Amount;
-use super::bytes::{Span, element_type, stored_bits, whole_bytes};
+use super::bytes::{Span, all_fit, element_type, stored_bits, whole_bytes};
 use super::facts::Facts;
 use super::lists::Described;
 use super::packed::Packed;
@@ -285,9 +285,9 @@ impl<'a> Shaped<'a> {
             }
         }
         if !matches!(self.strides, Strides::Contiguous(_)) && self.repeats != 1 {
-            // Rare, and the only case in which elements inside of the memory may be too many to
-            // count in 64 bits.
-            if !reach.numel_fits(self.repeats) {
+            // Rare, and the only case in which elements inside of the memory may have more bytes, all
+            // together, than it: too many for an import.
+            if !reach.bytes_fit(self.repeats, size) {
                 return None;
             }
         }
@@ -325,6 +325,8 @@ impl<'a> Shaped<'a> {
         let whole = (0, memory.byte_len as u64);
         let span = Span::new(memory.byte_len, whole, byte_offset, element_bits, extent)?;
         if extent.is_some() {
+            let (shape, _) = self.lists.split();
+            all_fit(strides::numel(shape)?, element_bits)?;
             check_alignment(memory, byte_offset, dtype)?;
         }
         let read_only = self.read_only || memory.access.is_read_only() || self.may_overlap();

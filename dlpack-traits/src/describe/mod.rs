@@ -34,7 +34,7 @@ pub use slot::Slot;
 #[cfg(feature = "cudarc")]
 pub(crate) use alignment::alignment;
 pub(crate) use alignment::check_imported;
-pub(crate) use bytes::stored_bits;
+pub(crate) use bytes::{all_fit, stored_bits};
 pub(crate) use check::{Checked, described_elsewhere};
 pub(crate) use facts::Facts;
 pub(crate) use slot::SlotMut;

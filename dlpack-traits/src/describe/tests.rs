@@ -313,7 +313,7 @@ fn walks_agree_with_the_arithmetic_of_layouts() {
         let axes = shape.iter().zip(strides).rev();
         let axes = axes.map(|(&dim, &stride)| (Some(dim), Some(stride), ()));
         if let Some((reach, repeats)) = strided(axes, |(), _, _| {}) {
-            if !reach.numel_fits(repeats) {
+            if !reach.bytes_fit(repeats, 1) {
                 continue;
             }
             let apart = repeats == 1;

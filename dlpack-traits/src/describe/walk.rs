@@ -24,7 +24,7 @@ pub(crate) fn contiguous<T>(
 ///
 /// `None` at a dimension or stride that is `None`, at a dimension less than 1, and if the span or
 /// `repeats` does not fit in 64 bits. The number of elements may not fit: see
-/// [`ElementRange::numel_fits`].
+/// [`ElementRange::bytes_fit`].
 #[inline(always)]
 pub(crate) fn strided<T>(
     axes: impl Iterator<Item = (Option<i64>, Option<i64>, T)>,
@@ -171,13 +171,16 @@ impl ElementRange {
         reach.map_or(Self::BEYOND, |(reach, _)| reach)
     }
 
-    /// Whether the number of elements of a layout that reaches these elements is known to fit in 64
-    /// bits. The axes that are not in `repeats` name each element once, so the product of their
-    /// dimensions is at most the number of elements in the range.
+    /// Whether the elements of a layout that reaches these elements, all together, are known to have
+    /// at most `isize::MAX` bytes, if each has `size`. The axes that are not in `repeats` name each
+    /// element once, so the product of their dimensions is at most the number of elements in the
+    /// range.
     #[inline(always)]
-    pub(crate) fn numel_fits(self, repeats: i64) -> bool {
+    pub(crate) fn bytes_fit(self, repeats: i64, size: u64) -> bool {
         let most = self.high.checked_sub(self.low).and_then(|span| span.checked_add(1));
-        most.and_then(|most| most.checked_mul(repeats)).is_some()
+        let most = most.and_then(|most| most.checked_mul(repeats));
+        let bytes = most.and_then(|most| most.checked_mul(i64::try_from(size).ok()?));
+        bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
     }
 
     /// The same with the highest element moved by `more`, if it fits.

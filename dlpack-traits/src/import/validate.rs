@@ -5,7 +5,7 @@
 
 use super::ImportPolicy;
 use super::raw::RawMetadata;
-use crate::describe::{ElementRange, stored_bits};
+use crate::describe::{ElementRange, all_fit, stored_bits};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -168,10 +168,10 @@ fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
 /// together, fit in an address space.
 fn byte_span(extent: Option<Extent>, bits: i64, numel: i64) -> Result<(isize, isize), Error> {
     let Some(Extent { low, high }) = extent else { return Ok((0, 0)) };
+    all_fit(numel, bits)?;
     // An element has less than 2^24 bits, so nothing here saturates.
     let bits = i128::from(bits);
     let byte = |bits: i128| isize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow);
-    byte(i128::from(numel).saturating_mul(bits).saturating_add(7))?;
     let start = byte(i128::from(low).saturating_mul(bits))?;
     let end = i128::from(high).saturating_add(1).saturating_mul(bits);
     let end = byte(end.saturating_add(7))?;

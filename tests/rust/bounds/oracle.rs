@@ -19,7 +19,8 @@ pub(crate) enum Verdict {
 /// Why a case must be refused.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Refusal {
-    /// A number, the rank, the offset or the count of elements that cannot be represented.
+    /// A number, the rank, the offset, or the count of elements or of their bytes that cannot be
+    /// represented.
     Unsayable,
     /// The element type is wrong or not the storage's.
     Type,
@@ -124,6 +125,11 @@ fn decide(case: &Case, address: usize, count: i128, bits: Option<(i128, i128)>) 
     let Some((low, high)) = bits.filter(|bits| count == 0 || inside(bits)) else {
         return Verdict::Refused(Refusal::Outside(bits));
     };
+    // A copy of all elements has at most as many bytes as an allocation.
+    let bytes = (count * i128::from(case.element_type().element_bits()) + 7) / 8;
+    if isize::try_from(bytes).is_err() {
+        return Verdict::Refused(Refusal::Unsayable);
+    }
     if count > 0 {
         let first = address as i128 + i128::from(case.byte_offset);
         let aligned = alignment(case.element_type()).is_none_or(|a| first % i128::from(a) == 0);
