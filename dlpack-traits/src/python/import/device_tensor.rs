@@ -19,8 +19,8 @@ use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::explained;
 use crate::python::interpreter::detach::free_detached;
-use crate::python::table::calls;
 use crate::python::table::lookup::{OfObject, table_of};
+use crate::python::table::{calls, lazy_bits};
 use crate::stream::StreamKind;
 
 /// Imports the tensor of an object for work on the current stream of its library.
@@ -45,8 +45,10 @@ pub(in crate::python) fn import_on<B: Backend>(
     let stream = table.and_then(|table| table.get().stream);
     if let (Some(export), Some(stream)) = (table.and_then(OfObject::export), stream) {
         match calls::export(export) {
-            // A complex tensor may stand for its conjugate; a table does not report that.
-            Ok(tensor) if !tensor.dtype().is_complex() => {
+            Ok(tensor) => {
+                if export.has_lazy_bits() {
+                    lazy_bits::check(object, Some(tensor.dtype()))?;
+                }
                 let device = served::<B>(tensor.device())?;
                 if let Some(stream) = current_of::<B>(object.py(), stream, device)? {
                     // SAFETY: 1. The standard: such a tensor is ready on that stream. 2. The
@@ -56,7 +58,6 @@ pub(in crate::python) fn import_on<B: Backend>(
                         .map_err(exchange_error);
                 }
             }
-            Ok(_) => {}
             Err(error) if calls::is_refusal(object.py(), &error) => {
                 discard(object.py(), error);
             }

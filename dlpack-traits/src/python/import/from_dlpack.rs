@@ -15,7 +15,8 @@ use crate::python::import::missing_protocol::explained;
 use crate::python::import::take_capsule;
 use crate::python::interpreter::exit::watch;
 use crate::python::numpy;
-use crate::python::table::calls;
+use crate::python::table::lookup::has_lazy_bits;
+use crate::python::table::{calls, lazy_bits};
 
 /// Imports the tensor of a Python object, zero-copy.
 ///
@@ -49,7 +50,9 @@ use crate::python::table::calls;
 ///
 /// PyTorch's exchange table also exports tensors that require a gradient, which its
 /// `__dlpack__` rejects. Autograd does not record what Rust does with them: reading one is
-/// like reading `x.detach()`. [`PyTensorMut`](crate::python::PyTensorMut) rejects them.
+/// like reading `x.detach()`. [`PyTensorMut`](crate::python::PyTensorMut) rejects them. A tensor of
+/// PyTorch whose elements are not in its memory (`x.conj()`, `x.conj().imag`) is a `BufferError`
+/// that names `x.resolve_conj()` or `x.resolve_neg()`.
 ///
 /// # Errors
 ///
@@ -84,10 +87,14 @@ pub fn from_dlpack_with(
 fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<ImportedTensor> {
     if options.fits_a_table() {
         if let Some(export) = options.export_of(object)? {
-            return match calls::export(export) {
-                Ok(tensor) if options.are_met_by(&tensor) => Ok(tensor),
-                by_table => without_table(object, options, by_table),
+            let tensor = match calls::export(export) {
+                Ok(tensor) if options.are_met_by(&tensor) => tensor,
+                by_table => without_table(object, options, by_table)?,
             };
+            if export.has_lazy_bits() {
+                lazy_bits::check(object, Some(tensor.dtype()))?;
+            }
+            return Ok(tensor);
         }
         if let Some(tensor) = numpy::tensor_of(object) {
             return Ok(tensor);
@@ -97,6 +104,9 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
         return out_of_capsule(object, options);
     }
     let tensor = call_and_import(object, options).map_err(|error| explained(object, error))?;
+    if has_lazy_bits(object)? {
+        lazy_bits::check(object, Some(tensor.dtype()))?;
+    }
     if options.device.is_none() && tensor.device() == Device::CPU {
         return Ok(tensor);
     }

@@ -147,15 +147,11 @@ impl<'a> ImportOptions<'a> {
 
     /// Whether a tensor that a table exported can be used as it is.
     ///
-    /// On a device its data may not be ready; `__dlpack__` synchronizes. PyTorch's table
-    /// also exports complex tensors that have the conjugate bit set, and drops the bit;
-    /// its `__dlpack__` rejects these tensors.
+    /// On a device its data may not be ready; `__dlpack__` synchronizes.
     #[inline]
     pub(in crate::python) fn are_met_by(&self, tensor: &ImportedTensor) -> bool {
         let device = tensor.device();
-        let is_ready = device == Device::CPU
-            || (!device.is_host() && self.stream.kind() == StreamKind::NoSync);
-        is_ready && !tensor.dtype().is_complex()
+        device == Device::CPU || (!device.is_host() && self.stream.kind() == StreamKind::NoSync)
     }
 
     /// Returns the function of the exchange table of the object's type that exports

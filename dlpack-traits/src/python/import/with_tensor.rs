@@ -9,7 +9,6 @@ use core::ops::Deref;
 use pyo3::prelude::*;
 
 use crate::device::Device;
-use crate::dtype::DataType;
 use crate::exchange::foreign_table::StreamFunction;
 use crate::flags::Flags;
 use crate::import::{ImportedTensor, Unmanaged};
@@ -17,8 +16,8 @@ use crate::managed::{GuardedRelease, Release};
 use crate::python::convert::{discard, exchange_error};
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::table::calls;
 use crate::python::table::lookup::{OfObject, table_of};
+use crate::python::table::{calls, lazy_bits};
 use crate::stream::StreamArg;
 
 /// Calls `run` with the tensor of an object and the current stream of its library.
@@ -28,7 +27,7 @@ use crate::stream::StreamArg;
 /// object. If the type of the object has an exchange table with a stream function, this
 /// function does not wait for the device: the stream is the one on which the object's library
 /// currently launches its work. Launch work on the tensor on that stream. It then calls
-/// Python code only for complex numbers, for pinned memory, and if the table rejects the tensor
+/// Python code only for pinned memory, and if the table rejects the tensor
 /// (by a `BufferError`, or by PyTorch's `RuntimeError` for a C++ exception).
 ///
 /// ```no_run
@@ -69,8 +68,7 @@ pub fn with_tensor<R>(
 ///
 /// It calls the function of the exchange table for temporary access, which transfers no
 /// ownership. It falls back to [`with_tensor`] if the type has no
-/// table, if the table does not have this function or the function rejects the object, and
-/// for complex tensors.
+/// table, and if the table does not have this function or the function rejects the object.
 ///
 /// The standard says that such a tensor is valid "until control is returned". After that,
 /// Python code may replace or free the memory of the object while the object stays alive.
@@ -108,9 +106,11 @@ pub unsafe fn with_view<R>(
     let table = table_of(object)?;
     let stream = table.and_then(|table| table.get().stream);
     if let Some(view) = table.and_then(OfObject::view) {
+        if view.has_lazy_bits() {
+            // Before the view, which is valid until Python code runs.
+            lazy_bits::check(object, None)?;
+        }
         match calls::view(view) {
-            // A complex tensor may stand for its conjugate; a table does not report that.
-            Ok(tensor) if DataType::from(tensor.dtype).is_complex() => {}
             Ok(tensor) => {
                 let release = GuardedRelease::from(Release::nothing());
                 // SAFETY: 1. The library that made the table is trusted that the tensor

@@ -25,6 +25,7 @@ static REMEMBERED: TypeCache = TypeCache::new();
 pub(in crate::python) struct OfObject<'a, 'py, F> {
     object: &'a Bound<'py, PyAny>,
     found: F,
+    has_lazy_bits: bool,
 }
 
 impl<'a, 'py, F: Copy> OfObject<'a, 'py, F> {
@@ -37,15 +38,27 @@ impl<'a, 'py, F: Copy> OfObject<'a, 'py, F> {
     pub(in crate::python) fn get(self) -> F {
         self.found
     }
+
+    /// Whether the object may have bits that an export drops.
+    #[inline(always)]
+    pub(in crate::python) fn has_lazy_bits(self) -> bool {
+        self.has_lazy_bits
+    }
+
+    /// The object with another find.
+    #[inline(always)]
+    fn with<G>(self, found: G) -> OfObject<'a, 'py, G> {
+        OfObject { object: self.object, found, has_lazy_bits: self.has_lazy_bits }
+    }
 }
 
 impl<'a, 'py> OfObject<'a, 'py, ForeignTable> {
     pub(in crate::python) fn export(self) -> Option<OfObject<'a, 'py, ExportFunction>> {
-        self.found.export.map(|found| OfObject { object: self.object, found })
+        self.found.export.map(|found| self.with(found))
     }
 
     pub(in crate::python) fn view(self) -> Option<OfObject<'a, 'py, ViewFunction>> {
-        self.found.view.map(|found| OfObject { object: self.object, found })
+        self.found.view.map(|found| self.with(found))
     }
 }
 
@@ -58,7 +71,8 @@ impl<'a, 'py> OfObject<'a, 'py, ForeignTable> {
 pub(in crate::python) fn table_of<'a, 'py>(
     object: &'a Bound<'py, PyAny>,
 ) -> PyResult<Option<OfObject<'a, 'py, ForeignTable>>> {
-    Ok(foreign_table_of(&object.get_type())?.map(|found| OfObject { object, found }))
+    let (table, has_lazy_bits) = cached(&object.get_type())?;
+    Ok(read(table).map(|found| OfObject { object, found, has_lazy_bits }))
 }
 
 /// Returns the exchange table of a type, its own or an inherited one, if this crate can
@@ -74,14 +88,25 @@ pub(in crate::python) fn table_of<'a, 'py>(
 pub(in crate::python) fn foreign_table_of(
     class: &Bound<'_, PyType>,
 ) -> PyResult<Option<ForeignTable>> {
-    let table = match REMEMBERED.table_of(class.as_ptr().cast()) {
-        Some(table) => table,
-        None => look_up(class)?.table,
-    };
+    Ok(read(cached(class)?.0))
+}
+
+/// Returns the table of a type, and whether its objects may have lazy bits.
+#[inline]
+fn cached(class: &Bound<'_, PyType>) -> PyResult<(Table, bool)> {
+    match REMEMBERED.table_of(class.as_ptr().cast()) {
+        Some(found) => Ok(found),
+        None => look_up(class).map(|found| (found.table, found.has_lazy_bits)),
+    }
+}
+
+/// Reads a table that the cache returned.
+#[inline(always)]
+fn read(table: Table) -> Option<ForeignTable> {
     // SAFETY: 1. The table is from a capsule whose name says that it contains a table.
     // The library that made it is trusted to have made it as the standard says, for the
     // life of the process.
-    Ok(unsafe { ForeignTable::read(table) })
+    unsafe { ForeignTable::read(table) }
 }
 
 /// Returns the function that exports objects, from the table of an object's type.
@@ -94,13 +119,25 @@ pub(in crate::python) fn export_of<'a, 'py>(
     object: &'a Bound<'py, PyAny>,
 ) -> PyResult<Option<OfObject<'a, 'py, ExportFunction>>> {
     // The address is only compared: the type is not dereferenced.
-    let table = match REMEMBERED.table_of(object.get_type_ptr().cast()) {
-        Some(table) => table,
-        None => look_up(&object.get_type())?.table,
+    let (table, has_lazy_bits) = match REMEMBERED.table_of(object.get_type_ptr().cast()) {
+        Some(found) => found,
+        None => cached(&object.get_type())?,
     };
-    // SAFETY: 1. As in `foreign_table_of`.
-    let export = unsafe { ForeignTable::read(table) }.and_then(|table| table.export);
-    Ok(export.map(|found| OfObject { object, found }))
+    let export = read(table).and_then(|table| table.export);
+    Ok(export.map(|found| OfObject { object, found, has_lazy_bits }))
+}
+
+/// Whether an object may have bits that an export drops.
+///
+/// # Errors
+///
+/// Those of [`foreign_table_of`].
+#[inline]
+pub(in crate::python) fn has_lazy_bits(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(match REMEMBERED.table_of(object.get_type_ptr().cast()) {
+        Some(found) => found.1,
+        None => cached(&object.get_type())?.1,
+    })
 }
 
 /// Whether an object requires a gradient, and its type has an exchange table. PyTorch's
@@ -130,6 +167,7 @@ fn look_up(class: &Bound<'_, PyType>) -> PyResult<CachedType> {
     // Imports read NumPy's arrays without a call of `__dlpack__` once this has found NumPy.
     ok_unless_exit(class.py(), NumPy::is_array_class(class))?;
     let mut known = CachedType::without_table(class.as_ptr().cast());
+    known.has_lazy_bits = may_have_lazy_bits(class)?;
     if let Some(capsule) = find(class)? {
         if let Some(table) = table_in(&capsule) {
             let owner = owner_of(class, table, || REMEMBERED.owners_of(table))?;
@@ -144,6 +182,13 @@ fn look_up(class: &Bound<'_, PyType>) -> PyResult<CachedType> {
     }
     remember(class, known);
     Ok(known)
+}
+
+/// Whether objects of a type may have the bits of [`lazy_bits`](crate::python::table::lazy_bits).
+fn may_have_lazy_bits(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let py = class.py();
+    Ok(attribute(class, intern!(py, "is_neg"))?.is_some()
+        && attribute(class, intern!(py, "resolve_neg"))?.is_some())
 }
 
 /// Records permanently that a table belongs to a class. Returns `false` if it belongs to
@@ -227,7 +272,8 @@ pub(in crate::python) unsafe fn table_by_address<'a, 'py>(
             let address = core::ptr::with_exposed_provenance_mut(found.extract::<usize>()?);
             // SAFETY: 1. By 1 it is 0 or the address of a table.
             let table = unsafe { ForeignTable::read(address) };
-            return Ok(table.map(|found| OfObject { object, found }));
+            let has_lazy_bits = has_lazy_bits(object)?;
+            return Ok(table.map(|found| OfObject { object, found, has_lazy_bits }));
         }
     }
     Ok(None)

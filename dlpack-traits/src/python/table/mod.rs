@@ -3,6 +3,8 @@
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod calls;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod lazy_bits;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod lookup;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod owner_class;

@@ -14,20 +14,22 @@ use crate::ffi::DLPackExchangeAPIHeader;
 /// The address of a table.
 type Table = *mut DLPackExchangeAPIHeader;
 
-/// A type; its exchange table, NULL if it has none; and whether the type has a table and
-/// an attribute `requires_grad`, as PyTorch's tensors do.
+/// A type; its exchange table, NULL if it has none; whether the type has a table and an
+/// attribute `requires_grad`, as PyTorch's tensors do; and whether its objects may have bits
+/// that an export drops ([`lazy_bits`](crate::python::table::lazy_bits)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CachedType {
     pub(crate) class: *mut c_void,
     pub(crate) table: Table,
     pub(crate) has_grad: bool,
+    pub(crate) has_lazy_bits: bool,
 }
 
 #[cfg(feature = "pyo3")]
 impl CachedType {
     /// A type without a table.
     pub(crate) const fn without_table(class: *mut c_void) -> Self {
-        Self { class, table: ptr::null_mut(), has_grad: false }
+        Self { class, table: ptr::null_mut(), has_grad: false, has_lazy_bits: false }
     }
 }
 
@@ -67,6 +69,7 @@ struct Slot {
     class: AtomicPtr<c_void>,
     table: AtomicPtr<DLPackExchangeAPIHeader>,
     has_grad: AtomicBool,
+    has_lazy_bits: AtomicBool,
 }
 
 impl TypeCache {
@@ -78,13 +81,14 @@ impl TypeCache {
         }
     }
 
-    /// Returns the table of a type, NULL if it has none. Returns `None` if the type is
-    /// not cached.
+    /// Returns the table of a type, NULL if it has none, and whether its objects may have
+    /// lazy bits. Returns `None` if the type is not cached.
     #[inline]
-    pub(crate) fn table_of(&self, class: *mut c_void) -> Option<Table> {
-        places(class).into_iter().find_map(|place| {
-            self.places.get(place)?.read(class, |slot| slot.table.load(Ordering::Relaxed))
-        })
+    pub(crate) fn table_of(&self, class: *mut c_void) -> Option<(Table, bool)> {
+        let fields = |slot: &Slot| {
+            (slot.table.load(Ordering::Relaxed), slot.has_lazy_bits.load(Ordering::Relaxed))
+        };
+        places(class).into_iter().find_map(|place| self.places.get(place)?.read(class, fields))
     }
 
     /// Whether a type has a table and an attribute `requires_grad`. Returns `None` if the
@@ -153,11 +157,12 @@ impl Slot {
             class: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
             has_grad: AtomicBool::new(false),
+            has_lazy_bits: AtomicBool::new(false),
         }
     }
 
-    /// Reads one field of a slot, if the slot is that of a class and is not being written.
-    /// The class and the table are the two loads that every import needs.
+    /// Reads fields of a slot, if the slot is that of a class and is not being written.
+    /// The class, the table and one flag are the loads that every import needs.
     #[inline]
     fn read<T>(&self, class: *mut c_void, field: impl FnOnce(&Self) -> T) -> Option<T> {
         let before = self.sequence.load(Ordering::Acquire);
@@ -175,6 +180,7 @@ impl Slot {
             class: self.class.load(Ordering::Relaxed),
             table: self.table.load(Ordering::Relaxed),
             has_grad: self.has_grad.load(Ordering::Relaxed),
+            has_lazy_bits: self.has_lazy_bits.load(Ordering::Relaxed),
         }
     }
 
@@ -188,6 +194,7 @@ impl Slot {
         self.class.store(new.class, Ordering::Relaxed);
         self.table.store(new.table, Ordering::Relaxed);
         self.has_grad.store(new.has_grad, Ordering::Relaxed);
+        self.has_lazy_bits.store(new.has_lazy_bits, Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
         old
     }
@@ -205,6 +212,7 @@ mod tests {
             class: ptr::without_provenance_mut(address * 16),
             table: ptr::without_provenance_mut(address * 16 + 1),
             has_grad: address % 2 == 1,
+            has_lazy_bits: address % 3 == 1,
         }
     }
 
@@ -221,12 +229,12 @@ mod tests {
                 assert!(alive.remove(&(old.class.addr() / 16)));
                 assert_eq!(remembered.table_of(old.class), None);
             }
-            assert_eq!(remembered.table_of(new.class), Some(new.table));
+            assert_eq!(remembered.table_of(new.class), Some((new.table, new.has_lazy_bits)));
         }
         assert!(alive.len() <= PLACES && alive.len() > PLACES / 2, "{}", alive.len());
         for address in alive {
             let known = known(address);
-            assert_eq!(remembered.table_of(known.class), Some(known.table));
+            assert_eq!(remembered.table_of(known.class), Some((known.table, known.has_lazy_bits)));
             assert_eq!(remembered.has_grad(known.class), Some(known.has_grad));
             assert_eq!(remembered.put(known), Some(known), "it is there already");
         }
@@ -279,7 +287,7 @@ mod tests {
                         // Few enough types that all threads use the same few slots.
                         let mine = known((round * 7 + thread) % 5 * PLACES + 1);
                         match remembered.table_of(mine.class) {
-                            Some(table) => assert_eq!(table, mine.table),
+                            Some(found) => assert_eq!(found, (mine.table, mine.has_lazy_bits)),
                             None => _ = remembered.put(mine),
                         }
                         if let Some(found) = remembered.has_grad(mine.class) {
