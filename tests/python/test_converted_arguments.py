@@ -130,6 +130,41 @@ def test_the_error_of_a_producer_arrives():
         arguments.convert_floats(Refusing())
 
 
+class Twice(WithArray):
+    """A tensor that needs a conversion, and that raises when it is exported again."""
+
+    def __init__(self, error):
+        self.error, self.calls = error, 0
+
+    def __dlpack__(self, **keywords):
+        self.calls += 1
+        if self.calls > 1:
+            raise self.error
+        return np.ones(2).__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError, KeyError])
+def test_only_a_refusal_leads_to_a_second_attempt(error):
+    with pytest.raises(error):
+        arguments.convert_floats(Twice(error()))
+    for refusal in [TypeError, BufferError, RuntimeError, ValueError]:
+        assert arguments.convert_floats(Twice(refusal()))[0] == [1.5, 2.5]
+
+
+def test_a_failed_second_attempt_names_the_refusal():
+    class Failing(Twice):
+        def __array__(self, dtype=None, copy=None):
+            raise LookupError("of the array")
+
+    refusal = BufferError("of the producer")
+    with pytest.raises(LookupError, match="of the array") as raised:
+        arguments.convert_floats(Failing(refusal))
+    assert raised.value.__cause__ is refusal
+
+
 def test_each_argument_is_released_once():
     def body():
         assert arguments.convert_bytes([1, 2]) == [1, 2]

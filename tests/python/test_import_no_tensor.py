@@ -222,9 +222,9 @@ HOOKS = pytest.mark.parametrize("of", [of_array, of_buffer, of_table])
 
 
 @HOOKS
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError])
 def test_what_interrupts_the_explanation_arrives(of, error):
-    """An interrupt such as KeyboardInterrupt is raised instead of the explanation."""
+    """An interrupt, or a MemoryError, is raised instead of the explanation."""
     given = of(error("stop"))
     with pytest.raises(error, match="^stop$"):
         testing.import_tensor(given, copy=False)

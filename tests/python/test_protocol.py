@@ -394,6 +394,22 @@ def test_copy_is_a_bool_or_none(tensor, copy):
         tensor.__dlpack__(copy=copy)
 
 
+class Unprintable:
+    def __repr__(self):
+        raise ValueError("not printable")
+
+
+@pytest.mark.parametrize("wrong", [list(range(10**5)), "x" * 10**6, Unprintable()], ids=type)
+def test_messages_are_bounded(wrong):
+    for keywords in [{"copy": wrong}, {"dl_device": wrong}, {"max_version": wrong}]:
+        with pytest.raises(TypeError, match=f"`{list(keywords)[0]}` must be") as raised:
+            Frozen([1.0]).__dlpack__(**keywords)
+        assert len(str(raised.value)) < 250
+    with pytest.raises(TypeError, match="unexpected keyword") as raised:
+        Frozen([1.0]).__dlpack__(**{"x" * 10**6: None})
+    assert len(str(raised.value)) < 250
+
+
 def test_all_keywords_together(tensor):
     """The call that a consumer of the newest standard makes."""
     exported, _capsule = export(

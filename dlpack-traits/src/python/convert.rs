@@ -1,7 +1,8 @@
 //! Converts Python values to plain data, and errors to exceptions.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
+use core::fmt;
 
 use pyo3::Borrowed;
 use pyo3::exceptions::{
@@ -10,6 +11,7 @@ use pyo3::exceptions::{
 };
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use crate::device::Device;
 use crate::error::Error;
@@ -174,16 +176,33 @@ pub(super) fn ok_or_discard<T>(py: Python<'_>, result: PyResult<T>) -> Option<T>
     }
 }
 
-/// Returns the value that Python code of an object returned; `None` for an `Exception`,
-/// which is dropped at once.
+/// Whether an exception is not about the object whose code raised it: `MemoryError`, and every
+/// one that is not an `Exception`, such as `KeyboardInterrupt` and `SystemExit`. It always
+/// reaches the caller.
+#[cold]
+pub(super) fn is_exit(py: Python<'_>, error: &PyErr) -> bool {
+    !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py)
+}
+
+/// Whether a producer refused an export: a `TypeError`, `BufferError`, `RuntimeError` or
+/// `ValueError`. A second attempt by other means may follow, and is chained to it.
+#[cold]
+pub(super) fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyBufferError>(py)
+        || error.is_instance_of::<PyRuntimeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+}
+
+/// Returns the value that Python code of an object returned; `None` for an exception that is
+/// not an exit ([`is_exit`]), which is dropped at once.
 ///
 /// # Errors
 ///
-/// Exceptions that are not an `Exception`, such as `KeyboardInterrupt`: they are meant
-/// for the caller.
+/// Exits.
 pub(super) fn ok_unless_exit<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
     match result {
-        Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
+        Err(error) if is_exit(py, &error) => Err(error),
         result => Ok(ok_or_discard(py, result)),
     }
 }
@@ -254,14 +273,49 @@ fn unless_unfit<T>(py: Python<'_>, converted: PyResult<T>) -> PyResult<Option<T>
 }
 
 pub(super) fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    ok_or_discard(value.py(), value.extract::<bool>())
+    ok_unless_exit(value.py(), value.extract::<bool>())?
         .ok_or_else(|| expected("`copy` must be True, False or None", value))
 }
 
 /// Makes a `TypeError` that states the expected and the given value.
+#[cold]
 pub(super) fn expected(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
-    match value.repr() {
+    match shown(value) {
         Ok(found) => PyTypeError::new_err(format!("{what}, not {found}")),
-        Err(error) => error,
+        Err(exit) => exit,
+    }
+}
+
+/// The start of the `repr` of a value; the name of its type if its `repr` raises.
+fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Some(text) = ok_unless_exit(value.py(), value.repr())? {
+        return Ok(Bounded(&text.to_string_lossy()).to_string());
+    }
+    Ok(format!("an object of type {}", class_name(&value.get_type())?))
+}
+
+/// The name of a class with its module, bounded and in backticks.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(super) fn class_name(class: &Bound<'_, PyType>) -> PyResult<String> {
+    let name = ok_unless_exit(class.py(), class.fully_qualified_name())?;
+    let name = name.as_ref().map_or("?".into(), |name| name.to_string_lossy());
+    Ok(format!("`{}`", Bounded(&name)))
+}
+
+/// A text from outside in a message: its first 100 characters.
+pub(super) struct Bounded<'a>(pub(super) &'a str);
+
+impl fmt::Display for Bounded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(100) {
+            None => f.write_str(self.0),
+            Some((end, _)) => {
+                f.write_str(self.0.get(..end).unwrap_or_default())?;
+                f.write_str("...")
+            }
+        }
     }
 }

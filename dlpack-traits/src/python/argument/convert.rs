@@ -13,7 +13,7 @@ use super::advice::Library;
 use super::{PyTensor, checks, exceptions};
 use crate::dtype::DataType;
 use crate::import::{ImportedElement, ImportedTensor, is_of_numpy};
-use crate::python::convert::discard;
+use crate::python::convert::{discard, is_refusal};
 use crate::python::import::from_dlpack::from_dlpack;
 use crate::python::numpy::NumPy;
 
@@ -91,8 +91,7 @@ impl<T: ImportedElement, const N: usize> sealed::FromObject for PyTensor<'_, T, 
             }
             Ok(tensor) => (tensor, object.clone()),
             Err(error) if is_to_be_made(object, &error)? => {
-                discard(object.py(), error);
-                let array = converted(object, T::DTYPE, asarray)?;
+                let array = after(object.py(), error, || converted(object, T::DTYPE, asarray))?;
                 (from_dlpack(&array)?, array)
             }
             Err(error) => return Err(error),
@@ -208,11 +207,24 @@ fn array_of_tensor<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
     match numpy.call_method1(intern!(py, "from_dlpack"), (object,)) {
-        Err(error) if object.hasattr(intern!(py, "__array__"))? => {
-            discard(py, error);
-            asarray(object, numpy)
+        Err(error) if is_refusal(py, &error) && object.hasattr(intern!(py, "__array__"))? => {
+            after(py, error, || asarray(object, numpy))
         }
         array => array,
+    }
+}
+
+/// Makes a second attempt after a refusal. An error of it has the refusal as its cause.
+fn after<T>(py: Python<'_>, refusal: PyErr, attempt: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    match attempt() {
+        Ok(made) => {
+            discard(py, refusal);
+            Ok(made)
+        }
+        Err(error) => {
+            error.set_cause(py, Some(refusal));
+            Err(error)
+        }
     }
 }
 

@@ -3,13 +3,14 @@
 use alloc::format;
 use core::ffi::CStr;
 
-use pyo3::exceptions::{PyAttributeError, PyException};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::array_class::ArrayClass;
 use super::buffer_protocol::{exporter_of, value};
 use super::method::{Method, Object, Returned};
+use crate::python::convert::is_exit;
 use crate::python::export::arguments::Arguments;
 
 /// `__array_interface__`, version 3.
@@ -32,7 +33,7 @@ impl Method for ArrayInterface {
             PyAttributeError::new_err(format!("there is no `__array_interface__`: {reason}"))
         };
         let exporter = exporter_of(object, class).map_err(|error| {
-            if !error.is_instance_of::<PyException>(py) {
+            if is_exit(py, &error) {
                 return error;
             }
             let missing = missing(&error.value(py));

@@ -163,14 +163,15 @@ fn set<'a>(
         "device" => Ok(options.device(device(value)?)),
         "copy" => Ok(options.copy(convert::copy(value)?)),
         _ => Err(PyTypeError::new_err(format!(
-            "from_dlpack() got an unexpected keyword argument '{name}'"
+            "from_dlpack() got an unexpected keyword argument '{}'",
+            convert::Bounded(&name)
         ))),
     }
 }
 
 /// Converts a device: two integers, or the name of a device type with an optional index.
 fn device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
-    let name = convert::ok_or_discard(value.py(), value.extract::<alloc::string::String>());
+    let name = convert::ok_unless_exit(value.py(), value.extract::<alloc::string::String>())?;
     match name {
         None => convert::device(value, "device"),
         Some(name) => Device::from_name(&name)

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{Borrowed, intern};
 
-use crate::python::convert::{copy, device, expected, integer, ok_unless_exit, pair};
+use crate::python::convert::{Bounded, copy, device, expected, integer, ok_unless_exit, pair};
 use crate::python::export::common_calls;
 use crate::python::export::export_plan::{Refusal, Request};
 use crate::stream::StreamArg;
@@ -88,7 +88,8 @@ impl<'a, 'py> Keywords<'a, 'py> {
             "dl_device" => Ok(&mut self.dl_device),
             "stream" => Ok(&mut self.stream),
             name => Err(PyTypeError::new_err(format!(
-                "__dlpack__() got an unexpected keyword argument '{name}'"
+                "__dlpack__() got an unexpected keyword argument '{}'",
+                Bounded(name)
             ))),
         }
     }

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 use core::ptr;
 
-use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
@@ -11,7 +11,7 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use crate::device::Device;
 use crate::import::ImportedTensor;
-use crate::python::convert::{self, discard, exchange_error, expected};
+use crate::python::convert::{self, discard, exchange_error, expected, is_exit};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::retry::{RaisedError, Requested, is_mismatch, should_retry};
 use crate::python::import::take_capsule::take;
@@ -71,7 +71,7 @@ fn call_with_fallback<'py>(
         Err(last) => {
             let inside = error.traceback(py).is_some();
             let mismatch = is_mismatch(inside, || error.value(py).to_string());
-            match RaisedError::of(mismatch, last.is_instance_of::<PyException>(py)) {
+            match RaisedError::of(mismatch, is_exit(py, &last)) {
                 RaisedError::First => {
                     discard(py, last);
                     Err(error)

@@ -42,10 +42,10 @@ pub(crate) enum RaisedError {
 impl RaisedError {
     /// Returns the first error, unless it means only that the producer does not accept a
     /// keyword ([`is_mismatch`]): then only the second call ran the producer's code, and
-    /// its error is the reason. An interrupt (an exception that is not an `Exception`) of
-    /// the second call is always raised.
-    pub(crate) fn of(first_is_mismatch: bool, second_is_exception: bool) -> Self {
-        if first_is_mismatch || !second_is_exception { Self::Second } else { Self::First }
+    /// its error is the reason. An exit (an interrupt or a `MemoryError`) of the second call
+    /// is always raised.
+    pub(crate) fn of(first_is_mismatch: bool, second_is_exit: bool) -> Self {
+        if first_is_mismatch || second_is_exit { Self::Second } else { Self::First }
     }
 }
 
@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn the_first_error_is_raised_unless_it_is_a_mismatch() {
-        assert_eq!(RaisedError::of(false, true), RaisedError::First);
-        assert_eq!(RaisedError::of(true, true), RaisedError::Second);
-        assert_eq!(RaisedError::of(false, false), RaisedError::Second);
+        assert_eq!(RaisedError::of(false, false), RaisedError::First);
         assert_eq!(RaisedError::of(true, false), RaisedError::Second);
+        assert_eq!(RaisedError::of(false, true), RaisedError::Second);
+        assert_eq!(RaisedError::of(true, true), RaisedError::Second);
     }
 }

@@ -14,7 +14,6 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
-use crate::python::convert::ok_or_discard;
 use crate::python::interpreter::detach::detached;
 use crate::python::interpreter::first_interpreter::in_first_interpreter;
 use crate::python::interpreter::symbols::Symbols;
@@ -64,7 +63,12 @@ pub(in crate::python) fn watch(py: Python<'_>) {
     // would block.
     Symbols::get();
     if in_first_interpreter(py).is_ok() && !WATCHED.swap(true, Ordering::Relaxed) {
-        ok_or_discard(py, register(py));
+        if let Err(error) = register(py) {
+            // The next import tries again. An interrupt is reported, because this function
+            // cannot raise it.
+            WATCHED.store(false, Ordering::Relaxed);
+            error.write_unraisable(py, None);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use pyo3::types::PyType;
 use crate::exchange::foreign_table::ForeignTable;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
-use crate::python::convert::{exchange_error, ok_or_discard};
+use crate::python::convert::{exchange_error, ok_or_discard, ok_unless_exit};
 use crate::python::export::reexport::offer;
 use crate::python::numpy::{NumPy, array_of};
 use crate::python::table::calls;
@@ -92,7 +92,7 @@ pub(in crate::python) fn from_dlpack_of_module<'py>(
     for candidate in candidates(&module) {
         // Only modules that are already imported: importing a guessed name would run its
         // code.
-        let Some(module) = ok_or_discard(py, modules.get_item(&candidate)) else { continue };
+        let Some(module) = ok_unless_exit(py, modules.get_item(&candidate))? else { continue };
         let found = attribute(&module, "from_dlpack")?;
         if found.is_some() {
             return Ok(found);

@@ -34,7 +34,7 @@ const TABLES: [(char, usize); 9] = [
     ('X', 18),
     ('H', 32),
     ('E', 11),
-    ('W', 5),
+    ('W', 6),
 ];
 
 /// The placeholder for a test that is not written yet.
