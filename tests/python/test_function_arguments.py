@@ -1,5 +1,6 @@
 """Functions with typed array arguments: values, exceptions, and who releases what."""
 
+import collections
 import gc
 import re
 import sys
@@ -148,6 +149,58 @@ def test_optional_and_repeated_arguments():
         arguments.optional(1)
     with pytest.raises(TypeError, match="float64"):
         arguments.variadic(array, array.astype("f8"))
+
+
+def test_a_list_does_not_believe_its_subclass():
+    """Rule L30."""
+
+    class Long(list):
+        def __len__(self):
+            return 1 << 40
+
+        def __iter__(self):
+            raise LookupError
+
+    class LongTuple(tuple):
+        def __len__(self):
+            return 1 << 62
+
+    class Endless(collections.abc.Sequence):
+        def __len__(self):
+            return 1 << 62
+
+        def __getitem__(self, index):
+            return floats(2, 3)[index]
+
+    array = floats(2, 3)
+    for given in [Long(array), LongTuple(array), Endless(), collections.deque(array)]:
+        assert arguments.listed(given) == [3, 3]
+
+
+def test_a_list_names_the_item_that_is_wrong():
+    array = floats(2)
+    with pytest.raises(TypeError, match="^item 1: expected float32, got float64; convert with"):
+        arguments.listed([array, array.astype("f8")])
+    with pytest.raises(TypeError, match="^item 2: .*`NoneType`.*is not a tensor"):
+        arguments.variadic(array, array, None)
+
+    class Raises:
+        def __dlpack__(self, **keywords):
+            raise LookupError("of the producer")
+
+    with pytest.raises(LookupError, match="^'of the producer'|^of the producer") as raised:
+        arguments.listed([Raises()])
+    if sys.version_info >= (3, 11):
+        assert "of item 0" in text(raised)
+
+
+def test_one_array_is_not_a_list():
+    for array in [floats(2, 3), Frozen([1.0])]:
+        with pytest.raises(TypeError, match="a list or tuple of arrays, got one array.*`\\[x\\]`"):
+            arguments.listed(array)
+    for given in [None, 1, "text", {1}, {"a": 1}, iter([])]:
+        with pytest.raises(TypeError, match="a list or tuple of arrays, got an object of type"):
+            arguments.listed(given)
 
 
 def test_the_object_is_returned_as_it_was_passed():

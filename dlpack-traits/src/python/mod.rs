@@ -51,7 +51,7 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | declare an array argument of a function | [`PyTensor`], [`PyTensorMut`]; [`FromTensor`] for a struct |
+//! | declare an array argument of a function | [`PyTensor`], [`PyTensorMut`]; [`PyTensors`] for a list; [`FromTensor`] for a struct |
 //! | return an array of NumPy, or of the library of an argument | [`IntoPython`], [`Numpy`], [`allocate_output`] |
 //! | own the tensor of an object | [`from_dlpack`]; [`from_dlpack_with`] to request a device, a copy or a stream |
 //! | read it during a call, on the current stream of its library | [`with_tensor`] |
@@ -158,7 +158,7 @@ pub use crate::exchange::{Importable, NotImportable};
 pub use crate::import::AnyElement;
 #[cfg(feature = "pyo3")]
 pub use argument::{
-    ANY_RANK, Convert, Convertible, FromTensor, PyDeviceTensor, PyTensor, PyTensorMut,
+    ANY_RANK, Convert, Convertible, FromTensor, PyDeviceTensor, PyTensor, PyTensorMut, PyTensors,
 };
 #[cfg(feature = "pyo3")]
 pub use class::builder::{ClassBuilder, Importing, class};

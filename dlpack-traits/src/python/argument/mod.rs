@@ -9,6 +9,7 @@ mod fixed_rank;
 mod from_tensor;
 mod tensor;
 mod tensor_mut;
+mod tensors;
 
 pub use convert::{Convert, Convertible};
 pub use device_tensor::PyDeviceTensor;
@@ -16,3 +17,4 @@ pub use fixed_rank::ANY_RANK;
 pub use from_tensor::FromTensor;
 pub use tensor::PyTensor;
 pub use tensor_mut::PyTensorMut;
+pub use tensors::PyTensors;

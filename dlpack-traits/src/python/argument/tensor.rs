@@ -44,7 +44,7 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// | [`PyTensor<'_, AnyElement, 2>`](crate::python::AnyElement) | every dtype, 2 dimensions |
 /// | `PyTensor<'_>` | every array in host memory |
 /// | `Option<PyTensor<'_, f32>>` | an array or `None` |
-/// | `Vec<PyTensor<'_, f32>>` | a list or tuple of arrays, and `*args` |
+/// | [`PyTensors<'_, f32>`](super::PyTensors) | a list or tuple of arrays, and `*args` |
 /// | [`Convert<PyTensor<'_, f32>>`](super::Convert) | lists, numbers and other dtypes too, which are copied |
 ///
 /// If `T` is a struct that derives [`Element`](crate::Element) over an array, such as a

@@ -2,7 +2,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
 
-use dlpack_traits::python::{AnyElement, Convert, FromTensor, PyTensor, PyTensorMut};
+use dlpack_traits::python::{AnyElement, Convert, FromTensor, PyTensor, PyTensorMut, PyTensors};
 use dlpack_traits::{DLPackImport, DataType, Element, ImportedStorage};
 use pyo3::prelude::*;
 
@@ -108,15 +108,15 @@ fn optional(x: Option<PyTensor<'_, f32>>) -> Option<i64> {
 
 /// The numbers of elements of a list of arrays.
 #[pyfunction]
-fn listed(arrays: Vec<PyTensor<'_, f32>>) -> Vec<i64> {
+fn listed(arrays: PyTensors<'_, f32>) -> Vec<i64> {
     arrays.iter().map(|x| x.numel()).collect()
 }
 
 /// The same of the positional arguments.
 #[pyfunction]
 #[pyo3(signature = (*arrays))]
-fn variadic(arrays: Vec<PyTensor<'_, f32>>) -> Vec<i64> {
-    listed(arrays)
+fn variadic(arrays: PyTensors<'_, f32>) -> Vec<i64> {
+    arrays.into_vec().into_iter().map(|x| x.numel()).collect()
 }
 
 /// The addresses of two arrays.
