@@ -19,7 +19,10 @@ CONSUMERS = (
     *("nanobind", "mpi4py", "dpnp", "dpctl", "pyopencl"),
 )
 # Libraries that take objects as arrays, or to other processes.
-LIBRARIES = ("matplotlib", "PIL", "pandas", "sklearn", "joblib", "distributed", "ray")
+LIBRARIES = (
+    *("matplotlib", "PIL", "pandas", "sklearn", "joblib", "distributed", "ray"),
+    *("polars", "xarray", "astropy.units", "pint"),
+)
 # Modules of the examples that only some steps build.
 EXAMPLES = ("array_functions",)
 # Names that only other steps of the full test suite use.

@@ -8,7 +8,7 @@ import threading
 
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, require
+from conftest import check_leaks, require, run_in_a_new_process
 from dlpack_testing import Frozen, Single, Writable, arguments
 
 require("numpy")
@@ -134,6 +134,79 @@ def test_an_attribute_error_of_the_producer_is_passed_on():
 
     with pytest.raises(AttributeError, match="missing"):
         arguments.floats(Broken())
+
+
+class SubclassOfMasked(np.ma.MaskedArray):
+    """A subclass of a masked array."""
+
+
+def test_masked_elements_are_not_read():
+    """Rule W7."""
+    masked = np.ma.array([1, 2, 3], mask=[0, 1, 0], dtype="f4")
+    for given in [masked, masked.view(SubclassOfMasked), np.ma.masked, masked[1:]]:
+        for function in [arguments.floats, arguments.convert_floats, arguments.facts]:
+            with pytest.raises(TypeError, match="without masked elements, got.*Masked") as raised:
+                function(given)
+        with pytest.raises(TypeError, match="without masked elements"):
+            testing.import_tensor(given, copy=False)
+        with pytest.raises(TypeError, match="without masked elements"):
+            testing.Floats.from_dlpack(given)
+    for made in (re.findall("`(x[^`]*)`", str(raised.value))):
+        assert arguments.floats(eval(made, {"x": masked})) in ([1, 0, 3], [1, 3])
+    big_endian = np.ma.array([1, 2], mask=[0, 1], dtype=">f4")
+    with pytest.raises(TypeError, match="without masked elements"):
+        arguments.convert_floats(big_endian)
+
+
+def test_a_masked_array_without_masked_elements_is_read():
+    for mask in [np.ma.nomask, [False, False]]:
+        masked = np.ma.array([1, 2], mask=mask, dtype="f4")
+        assert arguments.floats(masked) == [1, 2]
+        assert arguments.convert_floats(masked)[0] == [1, 2]
+        assert arguments.convert_floats(masked.astype("f8"))[0] == [1, 2]
+
+
+def test_a_masked_array_is_not_changed():
+    for mask in [np.ma.nomask, [0, 1]]:
+        masked = np.ma.array([1, 2], mask=mask, dtype="f4")
+        with pytest.raises(TypeError, match="without a mask, got.*`x.data`"):
+            arguments.scale(masked, 2)
+        assert masked.data.tolist() == [1, 2]
+        arguments.scale(masked.data, 2)
+        assert masked.data.tolist() == [2, 4]
+
+
+def test_a_masked_array_is_rejected_by_the_first_call_of_a_process():
+    run_in_a_new_process(
+        """
+import numpy
+from dlpack_testing import arguments, import_tensor
+
+class Own(numpy.ma.MaskedArray):
+    pass
+
+masked = numpy.ma.array([1.0], mask=[True]).view(Own)
+for call in [lambda: import_tensor(masked, copy=False), lambda: arguments.writable(masked)]:
+    try:
+        call()
+    except TypeError as error:
+        assert "mask" in str(error), error
+    else:
+        raise AssertionError
+"""
+    )
+
+
+def test_an_exact_argument_rejects_subclasses():
+    for given in [floats(2).view(Subclass), np.matrix(floats(1, 2)), np.ma.array(floats(2))]:
+        for function in [arguments.exact, arguments.exact_converted]:
+            with pytest.raises(TypeError, match=r"without a unit.*`numpy\.asarray\(x\)`"):
+                function(given)
+        assert len(arguments.exact(np.asarray(given))) == 2
+    assert arguments.exact(floats(2)) == arguments.exact_converted([0, 1]) == [0, 1]
+    assert arguments.exact(Frozen([1.0])) == [1]
+    with pytest.raises(TypeError, match="is not a tensor"):
+        arguments.exact([1.0])
 
 
 def test_optional_and_repeated_arguments():

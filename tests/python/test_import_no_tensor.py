@@ -86,9 +86,9 @@ def test_what_numpy_makes_nothing_of(given):
         testing.import_tensor(given)
 
 
-def test_who_has_a_stream_is_told_the_same():
-    """With a stream, `__dlpack_device__` is looked up first, so the error names that method."""
-    text = "`list`, which is not a tensor: it has no `__dlpack_device__`; pass `numpy.asarray(x)`"
+def test_a_stream_does_not_change_the_message():
+    """With a stream, `__dlpack_device__` is called first."""
+    text = "`list`, which is not a tensor: it has no `__dlpack__`; pass `numpy.asarray(x)`"
     with pytest.raises(AttributeError, match=re.escape(text)), nothing_left():
         testing.import_tensor([1.0], stream=5)
 
@@ -117,22 +117,110 @@ KINDS = ["list", "None", "class", "module"]
 @pytest.mark.parametrize("given", [[1.0], None, int, pytest], ids=KINDS)
 def test_the_error_says_of_what_it_is(given):
     """The exception has `name` and `obj`, as Python's own AttributeErrors do."""
-    for asked, name in [({}, "__dlpack__"), ({"stream": 5}, "__dlpack_device__")]:
+    for asked in [{}, {"stream": 5}, {"copy": True}]:
         with pytest.raises(AttributeError, match="is not a tensor") as caught, nothing_left():
             testing.import_tensor(given, **asked)
-        assert caught.value.name == name and caught.value.obj is given
+        assert caught.value.name == "__dlpack__" and caught.value.obj is given
+        assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "given, text",
+    [
+        (int, "^the object is the class `int`, which is not a tensor; pass a tensor, such as"),
+        (Writable, "^the object is the class `.*Writable`, which is not a tensor; pass a tensor"),
+        (pytest, "^the object is a module, which is not a tensor; pass a tensor, such as"),
+    ],
+    ids=["class", "class of tensors", "module"],
+)
+def test_a_class_and_a_module_are_not_tensors(given, text):
+    with pytest.raises(AttributeError, match=text):
+        testing.import_tensor(given)
+    with pytest.raises(TypeError, match=text):
+        testing.arguments.floats(given)
+
+
+def found_by_code():
+    """Objects whose types have no `__dlpack__`, and whose code decides what an attribute is."""
+
+    class Column:
+        def __init__(self, answer):
+            self.answer = answer
+
+        def __getattr__(self, name):
+            return self.answer(name)
+
+    def raising(error):
+        def answer(name):
+            raise error
+
+        return answer
+
+    class Nothing:
+        __dlpack__ = None
+
+    class Exports:
+        def __dlpack__(self, **keywords):
+            raise AssertionError
+
+    class Overrides(Exports):
+        __dlpack__ = None
+
+    class Itself:
+        def __init__(self):
+            self.__dlpack__ = None
+
+    class Attribute:
+        def __getattribute__(self, name):
+            if name.startswith("__dlpack"):
+                raise LookupError(name)
+            return object.__getattribute__(self, name)
+
+    yield Column(raising(AttributeError("the column has no attribute '__dlpack__'")))
+    yield Column(raising(KeyError("a column")))
+    yield Column(lambda name: "a column")
+    yield Column(lambda name: None)
+    yield from [Nothing(), Overrides(), Itself(), Attribute()]
+
+
+@pytest.mark.parametrize("given", list(found_by_code()), ids=lambda given: type(given).__name__)
+def test_the_type_decides_what_an_object_is(given):
+    """Not the exception of its `__getattr__`."""
+    text = "which is not a tensor: it has no `__dlpack__`; pass a tensor"
+    for asked in [{}, {"stream": 5}, {"copy": True}, {"device": (1, 0)}]:
+        with pytest.raises(AttributeError, match=text):
+            testing.import_tensor(given, **asked)
+    with pytest.raises(TypeError, match=text):
+        testing.arguments.floats(given)
+
+
+@pytest.mark.parametrize("exit", [KeyboardInterrupt, SystemExit, MemoryError])
+def test_an_exit_of_a_lookup_arrives(exit):
+    class Interrupts:
+        def __getattr__(self, name):
+            raise exit("stop")
+
+    for function in [testing.import_tensor, testing.arguments.floats]:
+        with pytest.raises(exit, match="^stop"):
+            function(Interrupts())
+
+
+def test_a_proxy_of_a_tensor_is_imported():
+    """Its type has no `__dlpack__`, and its `__getattr__` returns one."""
+
+    class Proxy:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def __getattr__(self, name):
+            return getattr(self.tensor, name)
+
+    assert testing.import_tensor(Proxy(Writable([1.0]))).floats() == [1.0]
 
 
 def test_words_of_the_object_stay():
-    """An AttributeError that the object raises is not replaced, even if its text looks like
-    Python's."""
-
-    class Absent:
-        def __getattr__(self, name):
-            raise AttributeError(f"the column has no attribute '{name}'")
-
-    with pytest.raises(AttributeError, match="^the column has no attribute '__dlpack__'$"):
-        testing.import_tensor(Absent())
+    """An AttributeError that the `__dlpack__` of an object raises is not replaced, even if its
+    text looks like Python's."""
 
     class Around:
         def __dlpack__(self, **keywords):
@@ -182,11 +270,12 @@ class Raises:
         raise self.error
 
 
-def of_array(error):
-    """An object whose `__array__` raises when it is looked up."""
+def of_dtype(error):
+    """An object whose `dtype` raises when it is read. Its `__array__` is not."""
 
     class Described:
-        __array__ = Raises(error)
+        __array__ = Raises(AssertionError)
+        dtype = Raises(error)
 
     return Described()
 
@@ -218,7 +307,7 @@ def of_table(error):
     return Table()
 
 
-HOOKS = pytest.mark.parametrize("of", [of_array, of_buffer, of_table])
+HOOKS = pytest.mark.parametrize("of", [of_dtype, of_buffer, of_table])
 
 
 @HOOKS
@@ -232,11 +321,9 @@ def test_what_interrupts_the_explanation_arrives(of, error):
 
 @HOOKS
 def test_what_goes_wrong_in_the_explanation(of):
-    """Any other exception during the explanation is dropped; only the suggestion is left
-    out."""
-    text = "is not a tensor.*; pass a tensor,"
-    if of is of_table:
-        text = "^'Table' object has no attribute '__dlpack__'$"
+    """Any other exception during the explanation is dropped."""
+    made = r"`numpy\.asarray\(x\)`" if of is of_dtype else "a tensor,"
+    text = f"is not a tensor.*; pass {made}"
     with pytest.raises(AttributeError, match=text):
         testing.import_tensor(of(KeyError("lost")), copy=False)
 

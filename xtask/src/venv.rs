@@ -207,7 +207,8 @@ pub(crate) fn ensure_objects(
 ) -> Outcome<Environment> {
     let place = prepare(checkout, &[Packages::Base.file(), OBJECTS], &interpreter, stage)?;
     link(&place, &checkout.objects_venv())?;
-    let libraries = "numpy,matplotlib,PIL,pandas,sklearn,joblib,distributed,ray";
+    let libraries = "numpy,matplotlib,PIL,pandas,sklearn,joblib,distributed,ray,\
+                     polars,xarray,astropy.units,pint";
     Ok(Environment { libraries, interpreter, link: checkout.objects_venv() })
 }
 

@@ -70,7 +70,8 @@ pub(crate) fn objects(context: &Context, stage: &mut Stage) -> Ending {
         .env("DLPACK_PYTHON_MODULES", checkout.modules())
         .env("DLPACK_REQUIRE", libraries.required_there())
         .args(["-m", "pytest", "-ra", "--color=no"])
-        .args(["tests/python/test_array_like.py", "tests/python/test_pickle.py"]);
+        .args(["tests/python/test_array_like.py", "tests/python/test_pickle.py"])
+        .arg("tests/python/test_data_frames.py");
     run(&mut command, stage)
 }
 

@@ -4,8 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::exceptions::{
-    not_a_tensor, not_a_tensor_to_change, of_dtype_to_change, of_rank, overlapping, read_only,
-    rejected,
+    masked, not_imported, of_dtype_to_change, of_rank, overlapping, read_only, rejected,
 };
 use super::fixed_rank::ANY_RANK;
 use crate::describe::check_imported;
@@ -13,7 +12,10 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
 use crate::import::{ImportError, ImportedElement, ImportedTensor};
-use crate::python::import::from_dlpack::from_dlpack;
+use crate::python::import::from_dlpack::import_unexplained;
+use crate::python::import::import_options::ImportOptions;
+use crate::python::import::missing_protocol::Advice;
+use crate::python::numpy::NumPy;
 use crate::python::table::lookup::requires_grad;
 use crate::strides;
 
@@ -21,13 +23,14 @@ use crate::strides;
 ///
 /// # Errors
 ///
-/// `TypeError` if the object is not a tensor; otherwise those of [`from_dlpack`].
+/// `TypeError` if the object is not a tensor; otherwise those of [`import_unexplained`].
 #[inline]
 pub(super) fn import(
     object: &Bound<'_, PyAny>,
     dtype: Option<DataType>,
 ) -> PyResult<ImportedTensor> {
-    from_dlpack(object).map_err(|error| not_a_tensor(object, dtype, error))
+    import_unexplained(object, &ImportOptions::new())
+        .map_err(|error| not_imported(object, &Advice::Convert(dtype), error))
 }
 
 /// Imports an argument that the function changes. A list is rejected without a suggestion
@@ -38,7 +41,21 @@ pub(super) fn import(
 /// As for [`import`].
 #[inline]
 pub(super) fn import_mut(object: &Bound<'_, PyAny>) -> PyResult<ImportedTensor> {
-    from_dlpack(object).map_err(|error| not_a_tensor_to_change(object, error))
+    let imported = import_unexplained(object, &ImportOptions::new());
+    // Also if it was rejected for its masked elements, with another advice.
+    if NumPy::is_of_subclass(object) {
+        check_not_masked(object)?;
+    }
+    imported.map_err(|error| not_imported(object, &Advice::InPlace, error))
+}
+
+/// Rejects a masked array, because the function would change masked elements too.
+#[cold]
+fn check_not_masked(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    match NumPy::masked(object)? {
+        None => Ok(()),
+        Some(_) => Err(masked(object)),
+    }
 }
 
 /// Checks dtype, device and number of dimensions of an argument.

@@ -4,18 +4,19 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::ops::Deref;
 
-use pyo3::exceptions::{PyBufferError, PyImportError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use pyo3::{Borrowed, intern};
 
 use super::advice::Library;
-use super::{PyTensor, checks, exceptions};
+use super::{PyTensor, checks};
 use crate::dtype::DataType;
 use crate::import::{ImportedElement, ImportedTensor, is_of_numpy};
-use crate::python::convert::{discard, is_refusal};
-use crate::python::import::from_dlpack::from_dlpack;
-use crate::python::numpy::NumPy;
+use crate::python::convert::{discard, is_exit, is_refusal};
+use crate::python::import::from_dlpack::{check_mask, from_dlpack, import_unexplained};
+use crate::python::import::import_options::ImportOptions;
+use crate::python::import::object_kind::ObjectKind;
 
 /// An array argument that is converted by NumPy if it is not an array, or has another dtype:
 /// a list, a number, an object of the buffer protocol or with `__array__`.
@@ -83,7 +84,7 @@ mod sealed {
 
 impl<T: ImportedElement, const N: usize> sealed::FromObject for PyTensor<'_, T, N> {
     fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (tensor, source) = match from_dlpack(object) {
+        let (tensor, source) = match import_unexplained(object, &ImportOptions::new()) {
             Ok(tensor) if is_to_be_cast::<T>(object, &tensor) => {
                 drop(tensor);
                 let array = converted(object, T::DTYPE, array_of_tensor)?;
@@ -130,13 +131,15 @@ fn is_to_be_cast<T: ImportedElement>(object: &Bound<'_, PyAny>, tensor: &Importe
 /// order.
 fn is_to_be_made(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<bool> {
     let py = object.py();
-    if exceptions::has_no_protocol(object, error) {
-        return Ok(true);
-    }
-    if !error.is_instance_of::<PyBufferError>(py) {
+    if is_exit(py, error) {
         return Ok(false);
     }
-    NumPy::is_array_class(&object.get_type())
+    let kind = ObjectKind::of(object)?;
+    if kind == ObjectKind::NumPy {
+        check_mask(object)?;
+        return Ok(is_refusal(py, error));
+    }
+    Ok(!kind.is_tensor())
 }
 
 /// Makes an array of NumPy that has elements of the type `dtype`.

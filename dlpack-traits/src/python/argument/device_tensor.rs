@@ -15,6 +15,7 @@ use crate::backend::{Backend, DeviceTensor, WorkStream};
 use crate::import::{AnyElement, ImportedElement};
 use crate::python::convert::exchange_error;
 use crate::python::import::device_tensor::import_on;
+use crate::python::import::missing_protocol::Advice;
 
 /// An array argument in memory of a device, for a kernel on the caller's stream: as
 /// [`PyTensor`](super::PyTensor), of a [`Backend`].
@@ -74,7 +75,7 @@ impl<'py, B: Backend, T: ImportedElement, const N: usize> FromPyObject<'_, 'py>
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let tensor = import_on(&object)
-            .map_err(|error| exceptions::not_a_tensor(&object, T::DTYPE, error))?;
+            .map_err(|error| exceptions::not_imported(&object, &Advice::Convert(None), error))?;
         checks::check_on_device::<T>(&object, tensor.imported(), N)?;
         Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })
     }

@@ -5,66 +5,46 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
-use pyo3::intern;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::advice::Library;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::import::{ImportError, ImportedTensor, is_of_numpy};
-use crate::python::convert::{discard, ok_or_discard};
+use crate::import::{ImportError, ImportedTensor};
+use crate::python::convert::{class_name, is_exit};
+use crate::python::import::missing_protocol::{Advice, instead_of, text_of};
+use crate::python::import::object_kind::ObjectKind;
 
+/// Makes the exception for an argument that could not be imported: a `TypeError` that suggests
+/// what to pass if the object is not a tensor, and otherwise the error of its producer.
 #[cold]
-pub(super) fn not_a_tensor_to_change(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+pub(super) fn not_imported(object: &Bound<'_, PyAny>, advice: &Advice, error: PyErr) -> PyErr {
     let py = object.py();
-    if !has_no_protocol(object, &error) {
+    if is_exit(py, &error) {
         return error;
     }
-    let text = error.value(py).to_string();
-    let found = text.split_once("; pass ").map_or(text.as_str(), |(found, _)| found);
-    let instead = PyTypeError::new_err(format!(
-        "{found}; the function changes its argument in place, so pass a tensor, such as one of \
-         NumPy or PyTorch"
-    ));
-    discard(py, error);
-    instead
+    let text = ObjectKind::of(object).and_then(|kind| match kind.is_tensor() {
+        true => Ok(None),
+        false => text_of(object, kind, advice).map(Some),
+    });
+    match text {
+        Ok(None) => error,
+        Ok(Some(text)) => instead_of(py, error, PyTypeError::new_err(text)),
+        Err(exit) => exit,
+    }
 }
 
-/// Converts the `AttributeError` of an object without `__dlpack__` to a `TypeError`.
-/// Returns every other error unchanged: one that Python code raised has a traceback, and
-/// one about another object names that object.
+/// Makes the exception for a masked array that the function would change.
 #[cold]
-pub(super) fn not_a_tensor(
-    object: &Bound<'_, PyAny>,
-    dtype: Option<DataType>,
-    error: PyErr,
-) -> PyErr {
-    let py = object.py();
-    if !has_no_protocol(object, &error) {
-        return error;
+pub(super) fn masked(object: &Bound<'_, PyAny>) -> PyErr {
+    match class_name(&object.get_type()) {
+        Ok(class) => PyTypeError::new_err(format!(
+            "expected an array without a mask, got {class}; the function changes its argument in \
+             place, with the masked elements: pass `x.data`, the array without the mask"
+        )),
+        Err(exit) => exit,
     }
-    let mut text = error.value(py).to_string();
-    if let Some(dtype) = dtype.filter(|dtype| is_of_numpy(*dtype)) {
-        text = text.replace("numpy.asarray(x)", &format!("numpy.asarray(x, '{dtype}')"));
-    }
-    discard(py, error);
-    PyTypeError::new_err(text)
-}
-
-/// Whether an import failed because the object does not implement the DLPack protocol.
-#[cold]
-pub(super) fn has_no_protocol(object: &Bound<'_, PyAny>, error: &PyErr) -> bool {
-    let py = object.py();
-    if !error.get_type(py).is(py.get_type::<PyAttributeError>()) || error.traceback(py).is_some() {
-        return false;
-    }
-    let value = error.value(py);
-    let of = ok_or_discard(py, value.getattr(intern!(py, "obj")));
-    let name = value.getattr(intern!(py, "name")).and_then(|name| name.extract());
-    let name: Option<alloc::string::String> = ok_or_discard(py, name);
-    let is_missing = matches!(name.as_deref(), Some("__dlpack__" | "__dlpack_device__"));
-    is_missing && of.is_some_and(|of| of.is(object))
 }
 
 #[cold]

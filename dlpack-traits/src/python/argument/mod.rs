@@ -4,6 +4,7 @@ mod advice;
 mod checks;
 mod convert;
 mod device_tensor;
+mod exact;
 mod exceptions;
 mod fixed_rank;
 mod from_tensor;
@@ -13,6 +14,7 @@ mod tensors;
 
 pub use convert::{Convert, Convertible};
 pub use device_tensor::PyDeviceTensor;
+pub use exact::Exact;
 pub use fixed_rank::ANY_RANK;
 pub use from_tensor::FromTensor;
 pub use tensor::PyTensor;

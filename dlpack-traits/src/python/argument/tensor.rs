@@ -64,12 +64,15 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// # Errors
 ///
 /// Python raises
-/// - `TypeError` if the argument is not an array, or has another dtype,
+/// - `TypeError` if the argument is not an array, has another dtype, or has masked elements,
 /// - `ValueError` if it has another number of dimensions, or is not in host memory,
 /// - what its `__dlpack__` raises: `BufferError` for an array that cannot be exported.
 ///
 /// PyO3 0.29 and later add the name of the argument to every exception, earlier versions to
 /// `TypeError` only.
+///
+/// An object of a subclass of `numpy.ndarray` is read as the array that it is. A masked array is
+/// accepted if no element is masked. [`Exact`](super::Exact) rejects subclasses.
 ///
 /// A tensor of PyTorch that requires a gradient is read as `x.detach()` is: autograd does
 /// not record what the function computes.

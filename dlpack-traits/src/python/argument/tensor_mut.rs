@@ -32,7 +32,8 @@ use crate::import::{AnyElement, Elements, ElementsMut, ImportedElement, Imported
 ///
 /// # Errors
 ///
-/// Those of [`PyTensor`](super::PyTensor); and `ValueError` if the array is read-only, if
+/// Those of [`PyTensor`](super::PyTensor); `TypeError` for a masked array, whose masked elements
+/// the function would change too; and `ValueError` if the array is read-only, if
 /// its elements share memory (as those of a broadcast array do), if it requires a gradient
 /// (autograd does not record the changes: pass `x.detach()`), and for a capsule of DLPack
 /// before 1.0, which does not state whether its memory may be written. JAX exports its

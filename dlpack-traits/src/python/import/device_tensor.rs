@@ -17,7 +17,6 @@ use crate::python::convert::{discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::device_of;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_protocol::explained;
 use crate::python::interpreter::detach::free_detached;
 use crate::python::table::lookup::{OfObject, table_of};
 use crate::python::table::{calls, lazy_bits};
@@ -79,7 +78,7 @@ fn by_methods<B: Backend>(
              stream that it was exported for; pass the object that it was made of",
         ));
     }
-    let device = served::<B>(device_of(object).map_err(|error| explained(object, error))?)?;
+    let device = served::<B>(device_of(object)?)?;
     if let Some(stream) = queue_of::<B>(object, device)? {
         let tensor = from_dlpack(object)?;
         // SAFETY: 1. The memory is ready for work on the queue of the object.

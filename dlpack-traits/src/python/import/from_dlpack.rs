@@ -2,19 +2,20 @@
 
 use alloc::format;
 
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::device::Device;
 use crate::import::ImportedTensor;
-use crate::python::convert::{discard, exchange_error, ok_or_discard};
+use crate::python::convert::{class_name, discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::explained;
 use crate::python::import::take_capsule;
 use crate::python::interpreter::exit::watch;
-use crate::python::numpy;
+use crate::python::numpy::{self, NumPy};
 use crate::python::table::lookup::has_lazy_bits;
 use crate::python::table::{calls, lazy_bits};
 
@@ -77,6 +78,15 @@ pub fn from_dlpack_with(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
+    import_unexplained(object, options).map_err(|error| explained(object, error))
+}
+
+/// As [`from_dlpack_with`], with the errors of the object as they are.
+#[inline(always)]
+pub(in crate::python) fn import_unexplained(
+    object: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+) -> PyResult<ImportedTensor> {
     if options.wants_own_copy() {
         return own_copy(object, options);
     }
@@ -99,11 +109,17 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
         if let Some(tensor) = numpy::tensor_of(object) {
             return Ok(tensor);
         }
+    } else {
+        // The lookup of a table loads it too.
+        NumPy::of_class(&object.get_type())?;
     }
     if object.is_exact_instance_of::<PyCapsule>() {
         return out_of_capsule(object, options);
     }
-    let tensor = call_and_import(object, options).map_err(|error| explained(object, error))?;
+    if NumPy::is_of_subclass(object) {
+        check_mask(object)?;
+    }
+    let tensor = call_and_import(object, options)?;
     if has_lazy_bits(object)? {
         lazy_bits::check(object, Some(tensor.dtype()))?;
     }
@@ -111,6 +127,24 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
         return Ok(tensor);
     }
     check_device(object, tensor, options)
+}
+
+/// Rejects a masked array with a masked element, whose value has no meaning.
+///
+/// # Errors
+///
+/// `TypeError`, and what NumPy raises.
+#[cold]
+pub(in crate::python) fn check_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Some(ma) = NumPy::masked(object)? else { return Ok(()) };
+    if !ma.call_method1(intern!(object.py(), "is_masked"), (object,))?.is_truthy()? {
+        return Ok(());
+    }
+    Err(PyTypeError::new_err(format!(
+        "expected an array without masked elements, got {} with some; pass `x.filled(0)` with a \
+         value for them, or `x.compressed()` without them",
+        class_name(&object.get_type())?
+    )))
 }
 
 /// Imports the tensor without a copy, and copies it here if it is on the CPU: a producer

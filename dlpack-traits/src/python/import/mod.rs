@@ -12,6 +12,8 @@ pub(in crate::python) mod from_dlpack;
 pub(in crate::python) mod import_options;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod missing_protocol;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod object_kind;
 pub(in crate::python) mod retry;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod take_capsule;

@@ -1,9 +1,10 @@
 //! The objects of NumPy that imports and results use: [`NumPy`].
 
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
 
 use super::c_api::CApi;
 use crate::python::convert::ok_unless_exit;
@@ -11,6 +12,8 @@ use crate::python::convert::ok_unless_exit;
 /// NumPy's class of arrays, its `from_dlpack`, and its C API.
 pub(in crate::python) struct NumPy {
     array: Py<PyAny>,
+    /// The attributes of the module, among which `ma` is once it is imported.
+    attributes: Py<PyDict>,
     from_dlpack: Py<PyAny>,
     c_api: Option<CApi>,
 }
@@ -34,7 +37,9 @@ impl NumPy {
         let array = numpy.getattr(intern!(py, "ndarray"))?;
         let from_dlpack = numpy.getattr(intern!(py, "from_dlpack"))?.unbind();
         let c_api = CApi::load(&numpy, &array)?;
-        Ok(NUMPY.get_or_init(py, || Self { array: array.unbind(), from_dlpack, c_api }))
+        let attributes = numpy.dict().unbind();
+        let array = array.unbind();
+        Ok(NUMPY.get_or_init(py, || Self { array, attributes, from_dlpack, c_api }))
     }
 
     /// NumPy, if [`get`](Self::get) imported it before.
@@ -49,13 +54,74 @@ impl NumPy {
     ///
     /// As for [`get`](Self::get).
     pub(in crate::python) fn is_array_class(class: &Bound<'_, PyType>) -> PyResult<bool> {
-        let numpy = match Self::loaded(class.py()) {
-            // A class of NumPy exists, so NumPy can be imported.
-            None if is_in_numpy(class)? => Self::get(class.py())?,
-            None => return Ok(false),
-            Some(numpy) => numpy,
+        Ok(Self::of_class(class)?.is_some_and(|numpy| class.is(&numpy.array)))
+    }
+
+    /// Whether an object is an array of NumPy, or of a subclass.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    pub(in crate::python) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let numpy = Self::of_class(&object.get_type())?;
+        Ok(numpy.is_some_and(|numpy| numpy.has(object)))
+    }
+
+    /// Whether an object is of a subclass of NumPy's arrays, if this module has imported NumPy.
+    /// [`of_class`](Self::of_class) does so for the first object of such a class.
+    #[inline]
+    pub(in crate::python) fn is_of_subclass(object: &Bound<'_, PyAny>) -> bool {
+        Self::loaded(object.py()).is_some_and(|numpy| {
+            !core::ptr::eq(object.get_type_ptr(), numpy.array.as_ptr().cast()) && numpy.has(object)
+        })
+    }
+
+    /// `numpy.ma` if the object is a masked array. Code that makes one has imported the module.
+    ///
+    /// # Errors
+    ///
+    /// What the import of `numpy.ma` raises.
+    #[cold]
+    pub(in crate::python) fn masked<'py>(
+        object: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = object.py();
+        let Some(numpy) = Self::loaded(py) else { return Ok(None) };
+        let Some(ma) = numpy.attributes.bind(py).get_item(intern!(py, "ma"))? else {
+            return Ok(None);
         };
-        Ok(class.is(&numpy.array))
+        let is_masked = object.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)?;
+        Ok(is_masked.then_some(ma))
+    }
+
+    /// Whether an object is an array of this class or of a subclass.
+    #[inline]
+    fn has(&self, object: &Bound<'_, PyAny>) -> bool {
+        let (class, array) = (object.get_type_ptr(), self.array.as_ptr().cast());
+        // SAFETY: this thread is attached. The object keeps its type alive; the function reads
+        // the order of its bases, and only compares the other address.
+        unsafe { ffi::PyType_IsSubtype(class, array) != 0 }
+    }
+
+    /// NumPy; `None` if no import has needed it, and the class and its bases are of other modules.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    pub(in crate::python) fn of_class<'py>(
+        class: &Bound<'py, PyType>,
+    ) -> PyResult<Option<&'py Self>> {
+        let py = class.py();
+        if let Some(numpy) = Self::loaded(py) {
+            return Ok(Some(numpy));
+        }
+        for base in class.mro() {
+            // A class of NumPy exists, so NumPy can be imported.
+            if is_in_numpy(base.cast()?)? {
+                return Self::get(py).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// Whether a function is `numpy.from_dlpack`.

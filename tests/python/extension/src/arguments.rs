@@ -2,7 +2,9 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
 
-use dlpack_traits::python::{AnyElement, Convert, FromTensor, PyTensor, PyTensorMut, PyTensors};
+use dlpack_traits::python::{
+    AnyElement, Convert, Exact, FromTensor, PyTensor, PyTensorMut, PyTensors,
+};
 use dlpack_traits::{DLPackImport, DataType, Element, ImportedStorage};
 use pyo3::prelude::*;
 
@@ -55,6 +57,18 @@ fn negate(py: Python<'_>, mut x: PyTensorMut<'_>, named: bool) -> PyResult<()> {
 fn facts(x: PyTensor<'_>) -> (String, String, Vec<i64>, Vec<i64>) {
     let (dtype, device) = (x.dtype().to_string(), x.device().to_string());
     (dtype, device, x.shape().to_vec(), x.strides().to_vec())
+}
+
+/// The elements of a `float32` array that is not of a subclass.
+#[pyfunction]
+fn exact(x: Exact<PyTensor<'_, f32>>) -> PyResult<Vec<f32>> {
+    Ok(x.elements().to_vec()?)
+}
+
+/// The same of what can be converted.
+#[pyfunction]
+fn exact_converted(x: Exact<Convert<PyTensor<'_, f32>>>) -> PyResult<Vec<f32>> {
+    Ok(x.elements().to_vec()?)
 }
 
 /// The elements of what can be converted to a `float32` array, and the object.
@@ -241,6 +255,8 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(named_sum, m)?)?;
     arguments.add_function(wrap_pyfunction!(negate, m)?)?;
     arguments.add_function(wrap_pyfunction!(facts, m)?)?;
+    arguments.add_function(wrap_pyfunction!(exact, m)?)?;
+    arguments.add_function(wrap_pyfunction!(exact_converted, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_floats, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_bytes, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_any, m)?)?;
