@@ -102,8 +102,10 @@ const CHECKED: [&str; 4] =
     ["dlpack-example", "dlpack-testing", "dlpack-conformance", "dlpack-doctor-python"];
 
 /// The test files that are run: they use threads, or test state that threads share.
-const TESTS: [&str; 17] = [
+const TESTS: [&str; 19] = [
     "free_threaded",
+    "test_array_like",
+    "test_buffers",
     "test_capsules",
     "test_classes",
     "test_errors",

@@ -1,4 +1,4 @@
-//! The C struct and the C function of the buffer protocol: [`Buffer`], [`GetBuffer`].
+//! The C struct and the C functions of the buffer protocol: [`Buffer`], [`BufferFunctions`].
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -44,3 +44,15 @@ impl Buffer {
 
 /// `getbufferproc`: fills the struct and returns 0, or returns -1 with an exception set.
 pub(super) type GetBuffer = unsafe extern "C" fn(*mut PyObject, *mut Buffer, c_int) -> c_int;
+
+/// `releasebufferproc`: called before the reference in the struct is dropped.
+pub(super) type ReleaseBuffer = unsafe extern "C" fn(*mut PyObject, *mut Buffer);
+
+/// The functions of a class. They accept every object, because they check the type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BufferFunctions {
+    pub(super) get: GetBuffer,
+    /// It is set even where nothing is left to do. Of an object whose class has none, NumPy keeps
+    /// the address after the release, as if the memory could not change while the object lives.
+    pub(super) release: ReleaseBuffer,
+}

@@ -9,11 +9,11 @@ mod array;
 mod array_class;
 mod attributes;
 mod buffer_protocol;
+mod buffer_slots;
 mod buffer_struct;
 mod exporter;
 mod format;
 mod interface;
-mod legacy_slot;
 mod method;
 mod reduce;
 
@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::python::export::export_class::ExportClass;
-use buffer_protocol::{BufferFunction, Exported};
+use buffer_protocol::functions_of;
 use method::{add_missing, add_missing_property, defines, method};
 
 /// Adds the attributes to a class, except those that it defines itself.
@@ -42,11 +42,7 @@ pub(in crate::python) fn install<T: ExportClass>(class: &Bound<'_, PyType>) -> P
     add_missing_property(class, method::<T, attributes::Device>())?;
     add_missing_property(class, method::<T, attributes::Size>())?;
     add_missing_property(class, method::<T, interface::ArrayInterface>())?;
-    if class.py().version_info() >= (3, 12) {
-        add_missing(class, &[method::<T, buffer_protocol::BufferMethod>()])
-    } else {
-        legacy_slot::install(class, BufferFunction::of::<Exported<T>>())
-    }
+    buffer_slots::install(class, functions_of::<T>())
 }
 
 /// Adds the method by which `pickle` and `copy` take an object, unless the class defines how

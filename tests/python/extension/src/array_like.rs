@@ -118,6 +118,30 @@ impl GrowingArray {
     }
 }
 
+/// Memory that all owners write, and that a method replaces.
+#[pyclass(subclass, module = "dlpack_testing")]
+#[derive(DLPackExport)]
+pub(crate) struct ReplacedArray {
+    data: Several<SharedBuffer<f32>>,
+    #[dlpack(shape)]
+    extents: [i64; 1],
+}
+
+#[pymethods]
+impl ReplacedArray {
+    #[new]
+    fn new(values: Vec<f32>) -> PyResult<Self> {
+        let extents = [values.len().try_into().unwrap_or(0)];
+        Ok(Self { data: Several::new(SharedBuffer::from_slice(&values)?), extents })
+    }
+
+    /// Replaces the memory by other memory.
+    fn replace(&mut self, values: Vec<f32>) -> PyResult<()> {
+        *self = Self::new(values)?;
+        Ok(())
+    }
+}
+
 /// A tensor whose storage cannot be described.
 #[pyclass(frozen, module = "dlpack_testing")]
 pub(crate) struct PanickingArray;
@@ -222,6 +246,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<SharedArray>().array_like().add(m)?;
     python::class::<FrozenArray>().array_like().add(m)?;
     python::class::<GrowingArray>().array_like().add(m)?;
+    python::class::<ReplacedArray>().array_like().add(m)?;
     python::class::<PanickingArray>().array_like().add(m)?;
     python::class::<OwnAttributes>().array_like().add(m)?;
     python::class::<Sample>().importable().array_like().picklable().add(m)?;

@@ -1,0 +1,149 @@
+//! Gives a class the functions of the buffer protocol: [`install`].
+//!
+//! PyO3 has created the class before, so its slots are set afterwards:
+//!
+//! - From CPython 3.12 on, a class with the functions becomes the first base of the class, and
+//!   Python itself sets the slots, also those of subclasses. A method `__buffer__` written for the
+//!   class would be called through a wrapper of Python, which forgets the memory when the consumer
+//!   releases the buffer, and that runs with whatever exception is pending.
+//! - Before, only the creation of a type sets these slots. The layout of a type in 3.10 and 3.11
+//!   is in public headers and does not change any more, so they are written there. The layout is
+//!   compared with what Python itself reads from the type.
+
+use alloc::vec::Vec;
+use core::cell::Cell;
+use core::ffi::{CStr, c_int, c_uint, c_ulong, c_void};
+use core::iter;
+use core::ptr::{self, NonNull};
+
+use pyo3::ffi as py_ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+
+use super::buffer_struct::{BufferFunctions, GetBuffer, ReleaseBuffer};
+
+/// `Py_bf_getbuffer` and `Py_bf_releasebuffer`, which `pyo3::ffi` hides below the stable ABI of
+/// 3.11. Python accepts them since 3.9.
+const BF_GETBUFFER: c_int = 1;
+const BF_RELEASEBUFFER: c_int = 2;
+
+/// Sets the functions of a class that does not define such functions itself. An interpreter
+/// that is not known to support this leaves the class without the buffer protocol.
+pub(super) fn install(class: &Bound<'_, PyType>, functions: BufferFunctions) -> PyResult<()> {
+    let py = class.py();
+    let Some(version) = version(py).filter(|version| *version >= (3, 10)) else { return Ok(()) };
+    // A function of the class itself is kept. That of a base is for the tensor of the base.
+    let own = function_of(class, BF_GETBUFFER);
+    let base = class.getattr(intern!(py, "__base__"))?.cast_into::<PyType>()?;
+    if own == functions.get as *mut c_void || own != function_of(&base, BF_GETBUFFER) {
+        return Ok(());
+    }
+    if version >= (3, 12) {
+        return inherit(class, functions);
+    }
+    if let Some(slots) = slots_of(class) {
+        slots.get.set(Some(functions.get));
+        slots.release.set(Some(functions.release));
+    }
+    Ok(())
+}
+
+/// Adds a class with the functions to the bases of a class.
+fn inherit(class: &Bound<'_, PyType>, functions: BufferFunctions) -> PyResult<()> {
+    let py = class.py();
+    let object = py.get_type::<PyAny>();
+    let flags = py_ffi::Py_TPFLAGS_DEFAULT | py_ffi::Py_TPFLAGS_BASETYPE;
+    let base = new_class(c"dlpack_traits.BufferProtocol", &object, flags, functions)?;
+    let bases = intern!(py, "__bases__");
+    let others = class.getattr(bases)?.cast_into::<PyTuple>()?;
+    let all = iter::once(base.into_any()).chain(others.iter()).collect::<Vec<_>>();
+    class.setattr(bases, PyTuple::new(py, all)?)
+}
+
+/// Creates a subclass with the functions of the buffer protocol.
+///
+/// PyO3 supports the buffer protocol only where the stable ABI of 3.11 or no stable ABI was
+/// requested, and this crate does not choose that.
+#[allow(clippy::cast_possible_truncation, reason = "the flags of types are 32 bits")]
+pub(super) fn new_class<'py>(
+    name: &'static CStr,
+    base: &Bound<'py, PyType>,
+    flags: c_ulong,
+    functions: BufferFunctions,
+) -> PyResult<Bound<'py, PyType>> {
+    let py = base.py();
+    let mut slots = [
+        py_ffi::PyType_Slot { slot: BF_GETBUFFER, pfunc: functions.get as *mut c_void },
+        py_ffi::PyType_Slot { slot: BF_RELEASEBUFFER, pfunc: functions.release as *mut c_void },
+        py_ffi::PyType_Slot { slot: 0, pfunc: ptr::null_mut() },
+    ];
+    let mut spec = py_ffi::PyType_Spec {
+        name: name.as_ptr(),
+        // That of the base.
+        basicsize: 0,
+        itemsize: 0,
+        flags: flags as c_uint,
+        slots: slots.as_mut_ptr(),
+    };
+    let bases = PyTuple::new(py, [base])?;
+    // SAFETY: this thread is attached; the slots end with a zero; the name is static, and
+    // Python copies the rest. The functions accept every object.
+    let class = unsafe { py_ffi::PyType_FromSpecWithBases(&raw mut spec, bases.as_ptr()) };
+    // SAFETY: the result is a new reference, or NULL with an exception set.
+    Ok(unsafe { Bound::from_owned_ptr_or_err(py, class) }?.cast_into::<PyType>()?)
+}
+
+/// The first fields of a `PyTypeObject` in CPython 3.10 and 3.11, each one word.
+#[repr(C)]
+struct TypeHead {
+    /// `ob_refcnt` to `tp_str`.
+    before: [usize; 18],
+    getattro: *mut c_void,
+    setattro: *mut c_void,
+    as_buffer: Option<NonNull<Slots>>,
+}
+
+/// `PyBufferProcs`.
+#[repr(C)]
+struct Slots {
+    get: Cell<Option<GetBuffer>>,
+    release: Cell<Option<ReleaseBuffer>>,
+}
+
+/// Returns the slots of the buffer protocol in a type of these versions; `None` if the layout
+/// of the type is not the expected one.
+fn slots_of<'a>(class: &'a Bound<'_, PyType>) -> Option<&'a Slots> {
+    // A build that traces references has a longer header.
+    if size_of::<py_ffi::PyObject>() != size_of::<[usize; 2]>() {
+        return None;
+    }
+    let head: *mut TypeHead = class.as_type_ptr().cast();
+    // SAFETY: a `PyTypeObject` of these versions is larger than its head, and this thread is
+    // attached, so no other thread writes it.
+    let TypeHead { getattro, setattro, as_buffer, .. } = unsafe { head.read() };
+    let slots = as_buffer?;
+    if getattro != function_of(class, py_ffi::Py_tp_getattro)
+        || setattro != function_of(class, py_ffi::Py_tp_setattro)
+    {
+        return None;
+    }
+    // SAFETY: by the comparison this is a type of the expected layout, whose slots live as long
+    // as it does. Only attached threads use them, one at a time.
+    Some(unsafe { slots.as_ref() })
+}
+
+/// Returns a function of a type, which Python itself reads.
+fn function_of(class: &Bound<'_, PyType>, slot: c_int) -> *mut c_void {
+    // SAFETY: this thread is attached, and the class is alive.
+    unsafe { py_ffi::PyType_GetSlot(class.as_type_ptr(), slot) }
+}
+
+/// The version of CPython, by `Py_GetVersion`: Python code can replace the attributes of `sys`.
+/// `None` for another interpreter.
+#[allow(deprecated, reason = "the new name of `version` is not in PyO3 0.27")]
+fn version(py: Python<'_>) -> Option<(u8, u8)> {
+    let other = ["PyPy", "Graal"].iter().any(|other| py.version().contains(other));
+    let version = py.version_info();
+    (!other).then_some((version.major, version.minor))
+}

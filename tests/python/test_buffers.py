@@ -1,0 +1,121 @@
+"""How long a buffer of an array-like object owns its memory, whatever the consumer keeps."""
+
+import gc
+import pickle
+import sys
+
+import dlpack_testing as testing
+import pytest
+from conftest import require
+from dlpack_testing import GrowingArray, ReplacedArray
+
+pytestmark = pytest.mark.skipif(
+    sys.implementation.name != "cpython", reason="the buffer protocol of classes needs CPython"
+)
+
+
+class Growing(GrowingArray):
+    """A subclass, whose slots Python sets."""
+
+
+class Replaced(ReplacedArray):
+    pass
+
+
+def pickled(tensor):
+    """The array of an out-of-band buffer, in which pickle puts an object as it is."""
+    numpy = require("numpy")
+    buffers = []
+    data = pickle.dumps(numpy.zeros(2, "float32"), 5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[tensor])
+
+
+def with_numpy(take):
+    def consumer(tensor):
+        return take(require("numpy"), tensor)
+
+    return consumer
+
+
+def tolist(taken):
+    return [float(value) for value in taken]
+
+
+# What consumers make of an object, and keep.
+CONSUMERS = {
+    "memoryview": memoryview,
+    "slice": lambda tensor: memoryview(tensor)[:],
+    "frombuffer": with_numpy(lambda numpy, tensor: numpy.frombuffer(tensor, "float32")),
+    "frombuffer-of-memoryview": with_numpy(
+        lambda numpy, tensor: numpy.frombuffer(memoryview(tensor), "float32")
+    ),
+    "asarray": with_numpy(lambda numpy, tensor: numpy.asarray(tensor)),
+    "ndarray-of-memoryview": with_numpy(
+        lambda numpy, tensor: numpy.ndarray((2,), "float32", memoryview(tensor))
+    ),
+    "pickle": pickled,
+    "PickleBuffer": lambda tensor: memoryview(pickle.PickleBuffer(tensor)).cast("B").cast("f"),
+    "torch": lambda tensor: require("torch").frombuffer(
+        tensor, dtype=require("torch").float32
+    ),
+}
+consumers = pytest.mark.parametrize("consumer", CONSUMERS.values(), ids=CONSUMERS)
+
+
+@consumers
+@pytest.mark.filterwarnings("ignore:The given buffer is not writable")
+@pytest.mark.parametrize("class_", [GrowingArray, Growing])
+def test_memory_does_not_move_while_it_is_used(consumer, class_):
+    tensor = class_([1.0, 2.0])
+    taken = consumer(tensor)
+    gc.collect()
+    with pytest.raises(RuntimeError, match="Already borrowed"):
+        tensor.push(3.0)
+    assert tolist(taken) == [1.0, 2.0]
+    del taken
+    gc.collect()
+    tensor.push(3.0)
+    assert tolist(memoryview(tensor)) == [1.0, 2.0, 3.0]
+
+
+@consumers
+@pytest.mark.parametrize("class_", [ReplacedArray, Replaced])
+def test_replaced_memory_lives_while_it_is_used(consumer, class_):
+    gc.collect()
+    live = testing.live()
+    tensor = class_([1.0, 2.0])
+    taken = consumer(tensor)
+    tensor.replace([3.0, 4.0])
+    gc.collect()
+    assert testing.live() == live + 2
+    taken[0] = 5.0
+    assert tolist(taken) == [5.0, 2.0]
+    assert tolist(memoryview(tensor)) == [3.0, 4.0]
+    del tensor
+    gc.collect()
+    assert testing.live() == live + 1
+    taken[1] = 6.0
+    assert tolist(taken) == [5.0, 6.0]
+    del taken
+    gc.collect()
+    assert testing.live() == live
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="`__buffer__` is of Python 3.12")
+@pytest.mark.parametrize("class_", [GrowingArray, Growing])
+def test_the_protocol_has_its_methods(class_):
+    from collections import abc
+
+    tensor = class_([1.0, 2.0])
+    assert isinstance(tensor, abc.Buffer)
+    view = tensor.__buffer__(0)
+    with pytest.raises(RuntimeError, match="Already borrowed"):
+        tensor.push(3.0)
+    view.release()
+    tensor.push(3.0)
+
+    class Own(class_):
+        def __buffer__(self, flags):
+            return memoryview(b"own")
+
+    assert bytes(Own([1.0])) == b"own"
