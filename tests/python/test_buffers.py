@@ -1,5 +1,6 @@
 """How long a buffer of an array-like object owns its memory, whatever the consumer keeps."""
 
+import ctypes
 import gc
 import pickle
 import sys
@@ -7,7 +8,7 @@ import sys
 import dlpack_testing as testing
 import pytest
 from conftest import require
-from dlpack_testing import GrowingArray, ReplacedArray
+from dlpack_testing import FrozenArray, GrowingArray, ReplacedArray, call_while_raising
 
 pytestmark = pytest.mark.skipif(
     sys.implementation.name != "cpython", reason="the buffer protocol of classes needs CPython"
@@ -119,3 +120,44 @@ def test_the_protocol_has_its_methods(class_):
             return memoryview(b"own")
 
     assert bytes(Own([1.0])) == b"own"
+
+
+# --- a pending exception ----------------------------------------------------
+
+
+class Pending(Exception):
+    pass
+
+
+def while_raising(tensor, flags):
+    """Requests a buffer while an exception is pending. Returns the exception afterwards, and
+    the bytes."""
+    function = ctypes.cast(ctypes.pythonapi.PyObject_GetBuffer, ctypes.c_void_p).value
+    buffer = (ctypes.c_void_p * 16)()
+    code, left = call_while_raising(
+        Pending(), function, [id(tensor), ctypes.addressof(buffer), flags], True
+    )
+    found = None
+    if code == 0:
+        found = ctypes.string_at(buffer[0], buffer[2])
+        ctypes.pythonapi.PyBuffer_Release(buffer)
+    return type(left), found
+
+
+def test_requests_while_an_exception_is_pending():
+    """PyTorch requests a writable buffer, and then another one without a call of
+    `PyErr_Clear`."""
+    tensor = FrozenArray(b"abcd", "uint8", [4])
+    assert while_raising(tensor, 0) == (Pending, b"abcd")
+    assert while_raising(tensor, 1) == (BufferError, None)
+    assert while_raising(GrowingArray([0.0]), 0) == (Pending, bytes(4))
+    assert while_raising(Growing([0.0]), 0) == (Pending, bytes(4))
+    gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore:The given buffer is not writable")
+def test_torch_reads_read_only_memory():
+    torch = require("torch")
+    tensor = FrozenArray(b"abcd", "uint8", [4])
+    assert bytes(torch.frombuffer(tensor, dtype=torch.uint8)) == b"abcd"
+    assert bytes(torch.asarray(tensor)) == b"abcd"

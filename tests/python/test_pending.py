@@ -9,6 +9,7 @@ import pytest
 from conftest import check_leaks
 from dlpack_structs import DLManagedTensorVersioned, DLTensor
 from dlpack_testing import (
+    CallsBack,
     Frozen,
     Growing,
     Received,
@@ -46,6 +47,23 @@ def test_exports(cls):
         ) == (0, OnItsWay)
 
     check_leaks(body)
+
+
+def test_exports_that_call_python():
+    """Python code runs without the exception, which is set again afterwards."""
+    called = []
+    value = CallsBack(called.append)
+    functions = Table(CallsBack).functions
+
+    def body():
+        out = c_void_p(1)
+        assert call(functions.from_object, id(value), addressof(out)) == (0, OnItsWay)
+        delete(out.value)
+        view = DLTensor()
+        assert call(functions.view, id(value), addressof(view)) == (0, OnItsWay)
+
+    check_leaks(body)
+    assert set(called) == {"describe", "share", "sync_for"}
 
 
 @CLASSES

@@ -102,7 +102,7 @@ const CHECKED: [&str; 4] =
     ["dlpack-example", "dlpack-testing", "dlpack-conformance", "dlpack-doctor-python"];
 
 /// The test files that are run: they use threads, or test state that threads share.
-const TESTS: [&str; 19] = [
+const TESTS: [&str; 20] = [
     "free_threaded",
     "test_array_like",
     "test_buffers",
@@ -120,6 +120,7 @@ const TESTS: [&str; 19] = [
     "test_import_tables",
     "test_kernels",
     "test_lifetime",
+    "test_pending",
     "test_protocol",
     "test_threads",
 ];

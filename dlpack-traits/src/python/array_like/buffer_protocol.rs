@@ -23,6 +23,7 @@ use super::exporter::{Exporter, format_of};
 use crate::panic::catch_panic;
 use crate::python::convert::{self, attached_object};
 use crate::python::export::export_class::ExportClass;
+use crate::python::interpreter::pending_exception::PendingAside;
 
 /// Exports the tensor of an object into a new object with the buffer protocol.
 ///
@@ -122,7 +123,10 @@ unsafe extern "C" fn get_buffer<S: Source>(
     let object: Borrowed<'_, 'static, PyAny> = unsafe { attached_object(object) };
     // SAFETY: by 1 the struct may be written, and is not used by other code during the call.
     let buffer = unsafe { &mut *buffer.cast::<MaybeUninit<Buffer>>() };
-    let describe = || buffer_of(S::exporter(object)?, flags);
+    let describe = || {
+        let _pending = PendingAside::new(object.py());
+        buffer_of(S::exporter(object)?, flags)
+    };
     match catch_panic(describe).unwrap_or_else(|| Err(convert::panicked())) {
         Ok(described) => {
             buffer.write(described);

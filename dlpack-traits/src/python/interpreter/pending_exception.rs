@@ -1,7 +1,7 @@
-//! Sets a pending Python exception aside while foreign code runs: [`SavedError`], and around
-//! deleters of imported tensors [`preserve_exception`].
+//! Sets a pending Python exception aside while foreign code runs: [`SavedError`],
+//! [`PendingAside`], and around deleters of imported tensors [`preserve_exception`].
 
-use core::ptr;
+use core::{mem, ptr};
 
 use pyo3::ffi::{self, PyObject};
 use pyo3::{PyErr, Python};
@@ -77,6 +77,29 @@ impl SavedError {
             // SAFETY: this thread is attached; the three references are those that
             // `PyErr_Fetch` returned.
             unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
+        }
+    }
+}
+
+/// Sets a pending exception aside, and restores it when this is dropped, also by a panic.
+///
+/// A consumer may call a C function again after a failure without clearing its exception, as
+/// PyTorch requests buffers. Code of Python, which the function may run, would then fail. If the
+/// function fails afterwards, it raises its own exception in place of the restored one.
+pub(in crate::python) struct PendingAside<'py>(Python<'py>, SavedError);
+
+impl<'py> PendingAside<'py> {
+    #[inline]
+    pub(in crate::python) fn new(py: Python<'py>) -> Self {
+        Self(py, SavedError::set_aside(py))
+    }
+}
+
+impl Drop for PendingAside<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.1.kind.is_null() {
+            mem::replace(&mut self.1, SavedError::nothing()).restore(self.0);
         }
     }
 }

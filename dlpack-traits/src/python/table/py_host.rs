@@ -14,7 +14,7 @@ use crate::python::export::class_access::ClassAccess;
 use crate::python::export::erased_ref::{ClassVTable, export_shared_object, instance};
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::py_owner::export_owned_object;
-use crate::python::interpreter::pending_exception::preserve_exception;
+use crate::python::interpreter::pending_exception::{PendingAside, preserve_exception};
 use crate::stream::StreamArg;
 
 /// The Python host: objects of a PyO3 class, and of its subclasses, hold a value of the
@@ -41,6 +41,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
     ) -> Result<R, TableError<PyErr>> {
         // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive for the call.
         let object = unsafe { attached_object(object.cast()) };
+        let _pending = PendingAside::new(object.py());
         let object = instance::<T>(object).map_err(TableError::Host)?;
         run(&*T::Frozen::borrow(&object).map_err(TableError::Host)?)
     }
@@ -68,6 +69,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
     ) -> Option<RawManaged> {
         // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive for the call.
         let object = unsafe { attached_object(object.cast()) };
+        let _pending = PendingAside::new(object.py());
         let stream = StreamArg::work_stream();
         let shared = export_shared_object::<T>(object, stream, refused);
         if shared.is_some() {
@@ -94,6 +96,7 @@ where
     unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<PyErr>> {
         // SAFETY: by 1 this thread is attached, for longer than the call.
         let py: Python<'static> = unsafe { attached() };
+        let _pending = PendingAside::new(py);
         let object = Bound::new(py, value).map_err(TableError::Host)?;
         Ok(object.into_ptr().cast())
     }

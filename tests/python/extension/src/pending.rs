@@ -10,19 +10,22 @@ use pyo3::prelude::*;
 type Deleter = unsafe extern "C" fn(*mut c_void);
 type Convert = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 type Stream = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
+type GetBuffer = unsafe extern "C" fn(*mut c_void, *mut c_void, c_int) -> c_int;
 type Allocate = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int;
 
 /// Raises `error`, calls the function at an address with addresses, and returns its code
 /// and the exception that is set then. With one argument it is a deleter, with two a
 /// function of an exchange table that takes or makes an object, with three
-/// `current_work_stream`, with four the allocator.
+/// `current_work_stream`, or the function of a buffer, with four the allocator.
 #[pyfunction]
+#[pyo3(signature = (error, function, arguments, of_buffer=false))]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 makes a `Vec` of a list")]
 pub(crate) fn call_while_raising(
     py: Python<'_>,
     error: Bound<'_, PyAny>,
     function: usize,
     arguments: Vec<usize>,
+    of_buffer: bool,
 ) -> PyResult<(c_int, Option<PyErr>)> {
     let function = with_exposed_provenance_mut::<c_void>(function);
     let at = |index: usize| {
@@ -45,6 +48,12 @@ pub(crate) fn call_while_raising(
             let function = unsafe { transmute::<*mut c_void, Convert>(function) };
             // SAFETY: as above.
             unsafe { function(at(0), at(1)) }
+        }
+        3 if of_buffer => {
+            // SAFETY: as above.
+            let function = unsafe { transmute::<*mut c_void, GetBuffer>(function) };
+            // SAFETY: as above.
+            unsafe { function(at(0), at(1), number(2)) }
         }
         3 => {
             // SAFETY: as above.
