@@ -122,6 +122,37 @@ def test_the_protocol_has_its_methods(class_):
     assert bytes(Own([1.0])) == b"own"
 
 
+# --- errors -----------------------------------------------------------------
+
+
+def test_failed_allocations_are_memory_errors():
+    """Each allocation fails in turn, also where a refusal would be an `AttributeError`."""
+    tensor = FrozenArray(bytes(range(24)), "uint8", [1, 2, 3, 4])
+    for use in (memoryview, lambda tensor: tensor.__array_interface__):
+        assert use(tensor)
+        failures, failed = 0, True
+        while failed:
+            testing.fail_allocation(failures)
+            try:
+                use(tensor)
+            except MemoryError:
+                failures += 1
+            else:
+                failed = False
+            finally:
+                testing.fail_allocation(-1)
+        assert failures >= 3
+
+
+def test_refusals_say_what_borrows_the_object():
+    tensor = GrowingArray([1.0])
+    for use in (memoryview, bytes, lambda tensor: tensor.__dlpack__()):
+        with pytest.raises(RuntimeError, match="Already mutably borrowed: a method that changes"):
+            tensor.while_borrowed(lambda: use(tensor))
+    with pytest.raises(RuntimeError, match="Already mutably borrowed"):
+        tensor.while_borrowed(lambda: hasattr(tensor, "__array_interface__"))
+
+
 # --- a pending exception ----------------------------------------------------
 
 

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::export::{DLPackExport, export_owned};
 use crate::managed::ManagedTensor;
 use crate::python::convert::exchange_error;
+use crate::python::export::class_access;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::erased_ref::{ClassVTable, ErasedRef, instance};
 use crate::python::export::export_class::ExportClass;
@@ -43,7 +44,7 @@ impl ArrayClass {
 /// Exports the tensor of an object, as `__dlpack__` does, to a consumer on the host.
 fn export<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<ManagedTensor> {
     let py = object.py();
-    let object = instance::<T>(object)?.try_borrow()?;
+    let object = class_access::borrow(&*instance::<T>(object)?)?;
     let value: &T = &object;
     // Only pinned memory has pending work.
     let waits = <dyn DynExport>::device(value).map_err(exchange_error)? != Device::CPU;

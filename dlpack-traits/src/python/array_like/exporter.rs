@@ -1,6 +1,5 @@
 //! A tensor on the host and its description for the buffer protocol: [`Exporter`].
 
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -15,7 +14,9 @@ use super::format::Format;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::managed::ManagedTensor;
+use crate::python::convert::exchange_error;
 use crate::python::interpreter::pending_exception::preserve_exception;
+use crate::storage::try_vec;
 use crate::strides;
 
 /// A tensor on the host that was exported for the buffer protocol, and the layout of its
@@ -25,9 +26,9 @@ pub(super) struct Exporter {
     /// `None` while `drop` runs.
     tensor: Option<ManagedTensor>,
     pub(super) format: Format,
-    shape: Box<[Py_ssize_t]>,
+    shape: Vec<Py_ssize_t>,
     /// In bytes.
-    strides: Box<[Py_ssize_t]>,
+    strides: Vec<Py_ssize_t>,
     len: Py_ssize_t,
     c_contiguous: bool,
     f_contiguous: bool,
@@ -52,14 +53,29 @@ pub(super) fn format_of(device: Device, dtype: DataType) -> PyResult<Format> {
     })
 }
 
+/// Collects numbers, unless one of them is too large.
+fn list(
+    len: usize,
+    numbers: impl Iterator<Item = Option<Py_ssize_t>>,
+) -> PyResult<Vec<Py_ssize_t>> {
+    let mut list = try_vec(len).map_err(exchange_error)?;
+    for number in numbers {
+        list.push(number.ok_or_else(too_large)?);
+    }
+    Ok(list)
+}
+
+fn too_large() -> PyErr {
+    PyBufferError::new_err("the tensor is too large for a buffer")
+}
+
 impl Exporter {
     /// Reads the layout of a tensor, which may differ from the one that the object described
     /// before.
     pub(super) fn new(tensor: ManagedTensor) -> PyResult<Self> {
         let format = format_of(tensor.device(), tensor.dtype())?;
-        let too_large = || PyBufferError::new_err("the tensor is too large for a buffer");
-        let shape = tensor.shape().iter().map(|&dim| Py_ssize_t::try_from(dim).ok());
-        let shape = shape.collect::<Option<Vec<_>>>().ok_or_else(too_large)?;
+        let ndim = tensor.shape().len();
+        let shape = list(ndim, tensor.shape().iter().map(|&dim| Py_ssize_t::try_from(dim).ok()))?;
         let size = Py_ssize_t::try_from(format.size).map_err(|_| too_large())?;
         let len = shape.iter().try_fold(size, |len, dim| len.checked_mul(*dim));
         let len = if shape.contains(&0) { 0 } else { len.ok_or_else(too_large)? };
@@ -71,10 +87,9 @@ impl Exporter {
                 Some(size)
             }
         });
-        let strides = strides.collect::<Option<Vec<_>>>().ok_or_else(too_large)?;
+        let strides = list(ndim, strides)?;
         let c_contiguous = strides::is_row_major(tensor.shape(), tensor.strides());
         let f_contiguous = strides::is_column_major(tensor.shape(), tensor.strides());
-        let (shape, strides) = (shape.into_boxed_slice(), strides.into_boxed_slice());
         let tensor = Some(tensor);
         Ok(Self { tensor, format, shape, strides, len, c_contiguous, f_contiguous })
     }

@@ -3,14 +3,13 @@
 use alloc::format;
 use core::ffi::CStr;
 
-use pyo3::exceptions::PyAttributeError;
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::array_class::ArrayClass;
 use super::buffer_protocol::{exporter_of, value};
 use super::method::{Method, Object, Returned};
-use crate::python::convert::is_exit;
 use crate::python::export::arguments::Arguments;
 
 /// `__array_interface__`, version 3.
@@ -33,7 +32,10 @@ impl Method for ArrayInterface {
             PyAttributeError::new_err(format!("there is no `__array_interface__`: {reason}"))
         };
         let exporter = exporter_of(object, class).map_err(|error| {
-            if is_exit(py, &error) {
+            // Other errors, such as `MemoryError`, are not about the tensor.
+            let refused = error.is_instance_of::<PyBufferError>(py)
+                || error.is_instance_of::<PyTypeError>(py);
+            if !refused {
                 return error;
             }
             let missing = missing(&error.value(py));
@@ -47,7 +49,7 @@ impl Method for ArrayInterface {
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
         interface.set_item("shape", PyTuple::new(py, tensor.shape())?)?;
-        interface.set_item("typestr", tensor.format.type_string())?;
+        interface.set_item("typestr", tensor.format.type_string(py)?)?;
         interface.set_item("data", &exporter)?;
         Ok(interface.into_any())
     }

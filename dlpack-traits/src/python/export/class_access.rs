@@ -1,9 +1,12 @@
 //! Borrows the Rust value of a Python object: [`ClassAccess`].
 
+use alloc::format;
 use core::ops::Deref;
 
 use pyo3::PyClass;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::pycell::PyBorrowError;
 use pyo3::pyclass::boolean_struct::{False, True};
 
 /// Borrows the value of a class `T` from its object. Both types that [`PyClass::Frozen`] can be
@@ -21,7 +24,7 @@ pub trait ClassAccess<T> {
     ///
     /// # Errors
     ///
-    /// PyO3's `PyBorrowError`, if the value is mutably borrowed.
+    /// `RuntimeError`, if the value is mutably borrowed.
     fn borrow<'a>(object: &'a Bound<'static, T>) -> PyResult<Self::Ref<'a>>;
 }
 
@@ -46,6 +49,26 @@ impl<T: PyClass<Frozen = False>> ClassAccess<T> for False {
 
     #[inline(always)]
     fn borrow(object: &Bound<'static, T>) -> PyResult<PyRef<'static, T>> {
-        Ok(object.try_borrow()?)
+        borrow(object)
     }
+}
+
+/// Borrows the value of an object.
+///
+/// # Errors
+///
+/// `RuntimeError`, as PyO3's `PyBorrowError`, with its text and advice.
+#[inline(always)]
+pub(in crate::python) fn borrow<T: PyClass>(
+    object: &Bound<'static, T>,
+) -> PyResult<PyRef<'static, T>> {
+    object.try_borrow().map_err(|error| changing(&error))
+}
+
+#[cold]
+fn changing(error: &PyBorrowError) -> PyErr {
+    PyRuntimeError::new_err(format!(
+        "{error}: a method that changes this object has not returned; export the tensor when it \
+         has"
+    ))
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::error::Error;
 use crate::exchange::TableError;
 use crate::managed::RawManaged;
-use crate::python::export::class_access::ClassAccess;
+use crate::python::export::class_access::{self, ClassAccess};
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::export_class::ExportClass;
 use crate::stream::StreamArg;
@@ -71,7 +71,7 @@ impl ErasedRef {
 
     /// Borrows the value of an object, with a reference to the object.
     fn borrow<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Self> {
-        Ok(Self::new(instance::<T>(object)?.try_borrow()?))
+        Ok(Self::new(class_access::borrow(&*instance::<T>(object)?)?))
     }
 
     #[inline]

@@ -99,6 +99,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(counted::exports, m)?)?;
     m.add_function(wrap_pyfunction!(counted::releases, m)?)?;
     m.add_function(wrap_pyfunction!(heap::allocations, m)?)?;
+    m.add_function(wrap_pyfunction!(heap::fail_allocation, m)?)?;
     m.add_function(wrap_pyfunction!(refused::add_unsendable, m)?)?;
     m.add_function(wrap_pyfunction!(refused::add_immutable_type, m)?)
 }
