@@ -9,7 +9,7 @@ import pickle
 import processes
 import pytest
 from conftest import check_leaks, require
-from dlpack_testing import Frozen, OwnReduce, Sample
+from dlpack_testing import Frozen, Labels, OwnReduce, Sample, Windows
 
 numpy = require("numpy")
 
@@ -52,6 +52,50 @@ def test_layouts(take):
     copied = pickle.loads(data, buffers=buffers)
     assert copied.shape == original.shape
     assert numpy.array_equal(numpy.from_dlpack(copied), numpy.from_dlpack(original))
+    assert numpy.from_dlpack(copied).strides == numpy.from_dlpack(original).strides
+    assert copy.copy(original).data_ptr == original.data_ptr
+    assert numpy.from_dlpack(copy.deepcopy(original)).strides == take(numpy.zeros((3, 4), "f4")).strides
+
+
+def test_overlapping_elements_keep_their_layout():
+    array = numpy.lib.stride_tricks.as_strided(numpy.arange(5, dtype="float32"), (3, 3), (4, 4))
+    original = Sample.from_dlpack(array)
+    for copied in (pickle.loads(pickle.dumps(original, 5)), copy.deepcopy(original)):
+        assert numpy.from_dlpack(copied).strides == (4, 4)
+        assert numpy.from_dlpack(copied).tolist() == array.tolist()
+
+
+def test_a_class_that_would_change_the_strides_is_refused():
+    """It copies the elements into row-major order, and its strides are a part of it."""
+    windows = Windows([0.0, 1.0, 2.0, 3.0], [2, 3], [1, 1])
+    assert numpy.from_dlpack(windows).tolist() == [[0, 1, 2], [1, 2, 3]]
+    for take in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="would have other strides; define `__reduce__`"):
+            take(windows)
+    contiguous = Windows([0.0, 1.0, 2.0, 3.0], [2, 2], [2, 1])
+    assert numpy.from_dlpack(copy.copy(contiguous)).tolist() == [[0, 1], [2, 3]]
+
+
+def test_wrong_strides_in_a_pickle_are_rejected():
+    array = numpy.zeros((2, 2), "float32")
+    for strides in [(1 << 62, 1), (-(1 << 63), 4), (4,), (4, 4, 4), (1, 1), ("a", "b"), (1 << 70, 1)]:
+        with pytest.raises((ValueError, TypeError, MemoryError, OverflowError, BufferError)):
+            Sample._from_strided(array, strides)
+    for arguments in [(), (array,), (array, (8, 4), 1), (1, (1,))]:
+        with pytest.raises((ValueError, TypeError, AttributeError)):
+            Sample._from_strided(*arguments)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_attributes_of_an_object_are_kept(protocol):
+    labels = Labels.from_dlpack(numpy.zeros(2, "float32"))
+    assert vars(pickle.loads(pickle.dumps(labels, protocol))) == {}
+    labels.name, labels.values = "first", [1]
+    copied = pickle.loads(pickle.dumps(labels, protocol))
+    assert vars(copied) == {"name": "first", "values": [1]}
+    assert numpy.from_dlpack(copied).tolist() == [0.0, 0.0]
+    assert copy.copy(labels).values is labels.values
+    assert copy.deepcopy(labels).values is not labels.values
 
 
 def test_buffers_are_out_of_band():

@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::python::export::export_class::ExportClass;
+use crate::python::export::method_def::Definition;
 use buffer_protocol::functions_of;
 use method::{add_missing, add_missing_property, defines, method};
 
@@ -45,11 +46,12 @@ pub(in crate::python) fn install<T: ExportClass>(class: &Bound<'_, PyType>) -> P
     buffer_slots::install(class, functions_of::<T>())
 }
 
-/// Adds the method by which `pickle` and `copy` take an object, unless the class defines how
+/// Adds the methods by which `pickle` and `copy` take an object, unless the class defines how
 /// it is pickled. The class has a class method `from_dlpack`.
 pub(in crate::python) fn install_reduce<T: ExportClass>(class: &Bound<'_, PyType>) -> PyResult<()> {
     if defines(class, "__reduce__")? {
         return Ok(());
     }
-    add_missing(class, &[method::<T, reduce::ReduceEx>()])
+    let from_strided = Definition::of::<reduce::FromStrided>();
+    add_missing(class, &[method::<T, reduce::ReduceEx>(), from_strided])
 }

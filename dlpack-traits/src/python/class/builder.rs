@@ -233,9 +233,11 @@ impl<T: ExportClass, B: Backends> ClassBuilder<T, Importable, B> {
     /// An object becomes a NumPy array, which protocol 5 of `pickle` passes as an out-of-band
     /// buffer. The receiver calls the class method `from_dlpack` with an array over the received
     /// memory: zero-copy if the class imports without a copy, as one with an
-    /// [`ImportedStorage`](crate::ImportedStorage) does. Only the tensor is passed on: other
-    /// fields are those that `from_dlpack` gives them. An object of a Python subclass raises
-    /// `TypeError`, and so does memory that is not on the host.
+    /// [`ImportedStorage`](crate::ImportedStorage) does. The tensor, with its strides, and the
+    /// attributes of a `#[pyclass(dict)]` are passed on: other fields are those that `from_dlpack`
+    /// gives them. `TypeError` is raised for an object of a Python subclass, for memory that is not
+    /// on the host, and for a tensor that is not contiguous if the class copies its elements into
+    /// another order.
     ///
     /// A class that defines `__reduce__` or `__reduce_ex__` keeps it.
     pub fn picklable(mut self) -> Self {

@@ -59,13 +59,21 @@ impl<'a> Arguments<'a> {
         unsafe { Borrowed::from_ptr(py, value) }
     }
 
+    /// The positional arguments.
+    pub(in crate::python) fn all_positional<'py>(
+        self,
+        py: Python<'py>,
+    ) -> impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>> {
+        // SAFETY: 1. The index is less than the number of positional arguments.
+        (0..self.positional).map(move |index| unsafe { self.value(py, index) })
+    }
+
     /// The argument of a call with exactly one positional argument.
     pub(in crate::python) fn only_positional<'py>(
         self,
         py: Python<'py>,
     ) -> Option<Borrowed<'a, 'py, PyAny>> {
-        // SAFETY: 1. There is one argument at least.
-        (self.positional == 1).then(|| unsafe { self.value(py, 0) })
+        self.all_positional(py).next().filter(|_| self.positional == 1)
     }
 
     /// Calls `each` with the name and the value of each keyword.

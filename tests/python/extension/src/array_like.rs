@@ -225,6 +225,34 @@ impl Sample {
     }
 }
 
+/// A copy of a tensor, with strides that Python reads.
+#[pyclass(frozen)]
+#[derive(DLPackExport, DLPackImport)]
+pub(crate) struct Windows {
+    #[dlpack(copy)]
+    data: Vec<f32>,
+    shape: [i64; 2],
+    strides: [i64; 2],
+}
+
+#[pymethods]
+impl Windows {
+    /// Overlapping windows over a list.
+    #[new]
+    fn new(data: Vec<f32>, shape: [i64; 2], strides: [i64; 2]) -> Self {
+        Self { data, shape, strides }
+    }
+}
+
+/// Imported memory, of an object with attributes of its own.
+#[pyclass(frozen, dict)]
+#[derive(DLPackExport, DLPackImport)]
+pub(crate) struct Labels {
+    data: ImportedStorage<f32>,
+    #[dlpack(shape)]
+    extents: Vec<i64>,
+}
+
 /// A class that defines how it is pickled.
 #[pyclass(frozen)]
 #[derive(DLPackExport, DLPackImport)]
@@ -249,6 +277,8 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<ReplacedArray>().array_like().add(m)?;
     python::class::<PanickingArray>().array_like().add(m)?;
     python::class::<OwnAttributes>().array_like().add(m)?;
+    python::class::<Windows>().importable().picklable().add(m)?;
+    python::class::<Labels>().importable().picklable().add(m)?;
     python::class::<Sample>().importable().array_like().picklable().add(m)?;
     python::class::<OwnReduce>().importable().picklable().add(m)
 }
