@@ -11,6 +11,7 @@ mod import {
     pub(crate) mod byte_wise;
     pub(crate) mod forge;
     pub(crate) mod one_slice;
+    pub(crate) mod overlaps;
     pub(crate) mod own;
     pub(crate) mod owned_slice;
     pub(crate) mod passed_on;

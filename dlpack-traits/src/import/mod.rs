@@ -24,6 +24,7 @@ mod imported_slice;
 mod imported_storage;
 mod into_raw;
 mod node;
+mod overlaps;
 mod own_copy;
 mod own_export;
 mod owned_slice;
