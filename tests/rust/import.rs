@@ -10,6 +10,7 @@ mod import {
     pub(crate) mod blocks;
     pub(crate) mod byte_wise;
     pub(crate) mod forge;
+    pub(crate) mod large_elements;
     pub(crate) mod one_slice;
     pub(crate) mod overlaps;
     pub(crate) mod own;

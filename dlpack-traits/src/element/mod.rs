@@ -62,6 +62,23 @@ impl<T: Element> SizeMatches<T> {
     );
 }
 
+/// Compile-time check that an element can be passed by value, evaluated wherever
+/// [`ByValue::FITS`] is named. Each function on the way has a copy of it on its stack.
+pub(crate) struct ByValue<T>(core::marker::PhantomData<T>);
+
+impl<T> ByValue<T> {
+    pub(crate) const FITS: () = assert_by_value(size_of::<T>());
+}
+
+/// Asserts that a value is not larger than a small part of a stack.
+const fn assert_by_value(size: usize) {
+    assert!(
+        size <= 64 << 10,
+        "an element of more than 64 KiB would overflow the stack by value: use blocks, rows or \
+         `to_vec`, which lend slices"
+    );
+}
+
 /// The size of an array of parts of `size`.
 const fn times(mut size: usize, mut axes: &[i64]) -> usize {
     while let Some((&dim, rest)) = axes.split_first() {
@@ -205,6 +222,15 @@ impl<T, const N: usize> From<Lanes<T, N>> for [T; N] {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    #[test]
+    fn elements_that_would_overflow_the_stack_are_not_passed_by_value() {
+        super::assert_by_value(64 << 10);
+        let larger = std::panic::catch_unwind(|| super::assert_by_value((64 << 10) + 1));
+        assert!(larger.is_err());
+    }
+
     /// The compiler evaluates this function in constants; here it runs.
     #[test]
     fn parts_are_multiplied() {

@@ -1,11 +1,13 @@
 //! Blocks of elements: pieces of a tensor that are copied to private memory.
 
+use alloc::alloc::handle_alloc_error;
 use alloc::vec::Vec;
+use core::alloc::Layout;
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
 
 use crate::copy::{Part, Run, Source};
-use crate::element::Readable;
+use crate::element::{AnyBits, Readable};
 use crate::error::Error;
 
 /// Allocates a buffer of at least `bytes` bytes, if there is memory for it; otherwise, and
@@ -35,6 +37,15 @@ pub(super) fn at_least<'b, T>(
     let bytes = len.saturating_mul(size_of::<T>());
     heap.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
     Ok(heap.spare_capacity_mut())
+}
+
+/// Ends the process if there was no memory for an element that is larger than a block, as for
+/// a `Box` of it. Elements of any bits cause no other error.
+#[inline]
+pub(super) fn expect_memory<T: AnyBits>(result: Result<(), Error>) {
+    if let Err(Error::OutOfMemory { .. }) = result {
+        handle_alloc_error(Layout::new::<T>());
+    }
 }
 
 /// Borrows a buffer as bytes.

@@ -1,78 +1,127 @@
 //! Copies of imported elements, in a given order.
 
 use alloc::vec::Vec;
+use core::mem::MaybeUninit;
 use core::ops::Range;
+use core::slice;
 
-use super::ImportedTensor;
-use crate::copy::Source;
+use super::elements::Elements;
+use super::typed::Typed;
+use super::{ImportedTensor, block};
+use crate::copy::{Axes, Pieces, Source};
 use crate::describe::{Order, stored_bits};
 use crate::dtype::DataType;
-use crate::element::Readable;
+use crate::element::{AnyBits, BitsAreValid, Readable};
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::storage::try_vec;
 use crate::strides::MAX_NDIM;
 
-/// Copies all elements, contiguously in the given order. A `T` of `u8` copies the bytes of
-/// elements of any type; any other `T` must be the type of the elements.
-pub(crate) fn copy_elements<T: Readable>(
-    tensor: &ImportedTensor,
+/// All elements of a tensor, to be copied, contiguously in an order.
+///
+/// Elements of type `u8` are the bytes of elements of any type; those of any other type must be of
+/// the type of the tensor's.
+#[derive(Debug)]
+pub struct ElementCopy<'a, T> {
+    tensor: &'a ImportedTensor,
     order: Order,
-) -> Result<Vec<T>, Error> {
-    let (asked, found) = (T::DTYPE, tensor.dtype());
-    let as_bytes = asked == DataType::U8 && asked != found && T::AXES.is_empty();
-    // The axes of each element are the last ones, so after the copy they are contiguous,
-    // whatever their strides were.
-    let as_arrays = asked == found && !T::AXES.is_empty() && tensor.shape().ends_with(T::AXES);
-    let bytes = if as_bytes || as_arrays {
-        copy_bytes(tensor, order, T::AXES)?
-    } else {
-        let elements = tensor.elements::<T>()?;
-        if order == Order::RowMajor || elements.shape().len() < 2 {
-            return elements.to_vec();
-        }
-        let typed = tensor.typed::<T>()?;
-        let (shape, strides) = (typed.shape, typed.strides);
-        let place =
-            CopyLayout { shape, strides, step: typed.step.unsigned_abs(), size: size_of::<T>() };
-        copy(tensor, order, &[], &place, typed.len)?
-    };
-    let elements = bytes.chunks_exact(size_of::<T>());
-    let mut copy = try_vec(elements.len())?;
-    if !T::are_valid(&bytes) {
-        return Err(Error::InvalidBits { dtype: asked });
-    }
-    for element in elements {
-        // SAFETY: the chunk has the size of a `T`. By 1 of `Readable` valid bytes are a
-        // value.
-        copy.push(unsafe { element.as_ptr().cast::<T>().read_unaligned() });
-    }
-    Ok(copy)
+    layout: CopyLayout<'a>,
+    /// Elements that can be read in this order as they are.
+    elements: Option<Elements<'a, T>>,
 }
 
-/// Copies the bytes of all elements, of any type, contiguously in the given order, as elements
-/// with those axes. Packed elements that share bytes are copied only if they are contiguous.
-fn copy_bytes(tensor: &ImportedTensor, order: Order, axes: &[i64]) -> Result<Vec<u8>, Error> {
-    tensor.on_host()?;
-    let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
-    let bits = stored_bits(tensor.dtype(), padded);
-    if bits % 8 != 0 {
-        let compact = match order {
-            Order::RowMajor => tensor.is_row_major(),
-            Order::ColumnMajor => tensor.is_column_major(),
-        };
-        if !compact {
-            return Err(Error::PackedStrides { dtype: tensor.dtype() });
+impl<'a, T: Readable> ElementCopy<'a, T> {
+    /// The elements of a tensor, in the given order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`]; [`Error::ElementMismatch`] and [`Error::AxesMismatch`] if the tensor
+    /// has other elements; [`Error::PackedStrides`] for elements that share bytes and are not
+    /// contiguous in that order.
+    pub(crate) fn new(tensor: &'a ImportedTensor, order: Order) -> Result<Self, Error> {
+        let (asked, found) = (T::DTYPE, tensor.dtype());
+        let as_bytes = asked == DataType::U8 && asked != found && T::AXES.is_empty();
+        // The axes of each element are the last ones, so after the copy they are contiguous,
+        // whatever their strides were.
+        let as_arrays = asked == found && !T::AXES.is_empty() && tensor.shape().ends_with(T::AXES);
+        if as_bytes || as_arrays {
+            let layout = CopyLayout::of_bytes(tensor, order, T::AXES)?;
+            return Ok(Self { tensor, order, layout, elements: None });
         }
-        let end = tensor.byte_range().end;
-        let (shape, strides) = ([end as i64], [1]);
-        let place = CopyLayout { shape: &shape, strides: &strides, step: 1, size: 1 };
-        return copy(tensor, Order::RowMajor, &[], &place, end.unsigned_abs());
+        let elements = tensor.elements::<T>()?;
+        let Typed { shape, strides, step, len, .. } = *elements.typed();
+        let (size, step) = (size_of::<T>(), step.unsigned_abs());
+        let layout = CopyLayout { lists: Lists::Of(shape, strides), inner: 0, step, size, len };
+        let is_in_order = order == Order::RowMajor || shape.len() < 2;
+        Ok(Self { tensor, order, layout, elements: is_in_order.then_some(elements) })
     }
-    let size = usize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow)?;
-    let place = CopyLayout { shape: tensor.shape(), strides: tensor.strides(), step: size, size };
-    // All elements together have at most `isize::MAX` bytes.
-    copy(tensor, order, axes, &place, usize::try_from(tensor.numel()).unwrap_or(0))
+
+    /// Number of elements.
+    pub(super) fn len(&self) -> usize {
+        self.byte_len().checked_div(size_of::<T>()).unwrap_or(0)
+    }
+
+    /// Number of bytes of the copy.
+    pub(super) fn byte_len(&self) -> usize {
+        // All elements together have at most `isize::MAX` bytes.
+        self.layout.len.saturating_mul(self.layout.size)
+    }
+
+    /// Copies the elements to a vector.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::InvalidBits`].
+    pub(super) fn to_vec(&self) -> Result<Vec<T>, Error> {
+        if let Some(elements) = &self.elements {
+            return elements.to_vec();
+        }
+        let len = self.len();
+        let mut copy = try_vec::<T>(len)?;
+        let room = copy.spare_capacity_mut().get_mut(..len).unwrap_or_default();
+        let written = self.write(room)?;
+        // SAFETY: the capacity is at least `written`, and that many elements were written.
+        unsafe { copy.set_len(written) };
+        Ok(copy)
+    }
+
+    /// Copies the elements to memory with room for as many. Returns the number of elements that were
+    /// written from its start on, all of them valid values.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LenMismatch`], [`Error::InvalidBits`].
+    pub(super) fn write(&self, to: &mut [MaybeUninit<T>]) -> Result<usize, Error> {
+        let (needed, found) = (self.len(), to.len());
+        if needed != found {
+            return Err(Error::LenMismatch { needed, found });
+        }
+        if let Some(elements) = &self.elements {
+            return elements.write_fresh(to);
+        }
+        if to.is_empty() {
+            return Ok(0);
+        }
+        let CopyLayout { step, size, .. } = self.layout;
+        let axes = self
+            .layout
+            .in_order(self.order, |(shape, strides)| Axes::new(shape, strides, step, size));
+        let mut whole = Pieces::new(axes, 0, size, usize::MAX);
+        let whole = whole.take().ok_or(Error::SizeOverflow)?;
+        Ok(block::read(whole, &self.tensor.source(), to)?.len())
+    }
+
+    /// Copies the bytes of the elements. `to` has exactly as many.
+    pub(super) fn write_bytes(&self, to: &mut [u8])
+    where
+        T: AnyBits,
+    {
+        let () = BitsAreValid::<T>::OK;
+        let CopyLayout { step, size, .. } = self.layout;
+        self.layout.in_order(self.order, |lists| {
+            self.tensor.source().copy(lists, step, size, to);
+        });
+    }
 }
 
 impl ImportedTensor {
@@ -87,41 +136,71 @@ impl ImportedTensor {
     }
 }
 
-/// The layout of the elements of a tensor, as elements of a given size.
+/// The layout of the elements of a tensor, for a copy: of elements of its type, of a Rust type
+/// that they can be read as, or of bytes.
+#[derive(Debug)]
 struct CopyLayout<'a> {
-    shape: &'a [i64],
-    strides: &'a [i64],
+    lists: Lists<'a>,
+    /// The number of last dimensions that stay the fastest, in row-major order.
+    inner: usize,
     /// Bytes per unit of stride.
     step: usize,
     /// Bytes per element.
     size: usize,
+    /// Number of elements.
+    len: usize,
 }
 
-/// Copies `len` elements, contiguously in the given order, in which the last dimensions, `axes`,
-/// stay the fastest, in row-major order. `place` is the tensor's own layout, for elements of its
-/// type, of a Rust type that they can be read as, or for bytes.
-fn copy(
-    tensor: &ImportedTensor,
-    order: Order,
-    axes: &[i64],
-    place: &CopyLayout<'_>,
-    len: usize,
-) -> Result<Vec<u8>, Error> {
-    let source = tensor.source();
-    let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
-    let (shape, strides) = match order {
-        Order::RowMajor => (place.shape, place.strides),
-        // The same elements with the outer axes reversed.
-        Order::ColumnMajor => (
-            turned(place.shape, axes.len(), &mut shape),
-            turned(place.strides, axes.len(), &mut strides),
-        ),
-    };
-    let bytes = len.saturating_mul(place.size);
-    let mut copy = try_vec(bytes)?;
-    copy.resize(bytes, 0);
-    source.copy((shape, strides), place.step, place.size, &mut copy);
-    Ok(copy)
+#[derive(Debug)]
+enum Lists<'a> {
+    /// Shape and strides.
+    Of(&'a [i64], &'a [i64]),
+    /// One run of bytes.
+    Run(i64),
+}
+
+impl<'a> CopyLayout<'a> {
+    /// The layout of the bytes of elements of any type, as elements with those axes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::PackedStrides`].
+    fn of_bytes(tensor: &'a ImportedTensor, order: Order, axes: &[i64]) -> Result<Self, Error> {
+        tensor.on_host()?;
+        let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
+        let bits = stored_bits(tensor.dtype(), padded);
+        if bits % 8 != 0 {
+            let compact = match order {
+                Order::RowMajor => tensor.is_row_major(),
+                Order::ColumnMajor => tensor.is_column_major(),
+            };
+            if !compact {
+                return Err(Error::PackedStrides { dtype: tensor.dtype() });
+            }
+            let end = tensor.byte_range().end;
+            let (lists, len) = (Lists::Run(end as i64), end.unsigned_abs());
+            return Ok(Self { lists, inner: 0, step: 1, size: 1, len });
+        }
+        let size = usize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow)?;
+        // All elements together have at most `isize::MAX` bytes.
+        let len = usize::try_from(tensor.numel()).unwrap_or(0);
+        let lists = Lists::Of(tensor.shape(), tensor.strides());
+        Ok(Self { lists, inner: axes.len(), step: size, size, len })
+    }
+
+    /// Calls a function with shape and strides, in the given order.
+    fn in_order<R>(&self, order: Order, f: impl FnOnce((&[i64], &[i64])) -> R) -> R {
+        let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
+        f(match (&self.lists, order) {
+            (Lists::Run(len), _) => (slice::from_ref(len), &[1][..]),
+            (Lists::Of(shape, strides), Order::RowMajor) => (*shape, *strides),
+            // The same elements with the outer axes reversed.
+            (Lists::Of(of_shape, of_strides), Order::ColumnMajor) => (
+                turned(of_shape, self.inner, &mut shape),
+                turned(of_strides, self.inner, &mut strides),
+            ),
+        })
+    }
 }
 
 /// Copies the numbers in reverse order, except for the last ones, `inner` of them, which stay at the
@@ -154,7 +233,11 @@ mod tests {
         }
     }
 
-    /// `copy_elements` checks the type itself: elements of another type are copied only as
+    fn copy_elements<T: Readable>(tensor: &ImportedTensor, order: Order) -> Result<Vec<T>, Error> {
+        ElementCopy::new(tensor, order)?.to_vec()
+    }
+
+    /// A copy checks the type itself: elements of another type are copied only as
     /// bytes, in either order, whatever its caller has checked before.
     #[test]
     fn elements_are_what_they_are() {

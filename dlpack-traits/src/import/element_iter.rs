@@ -8,7 +8,7 @@ use super::Elements;
 use super::block::{self, checked};
 use super::elements::Visit;
 use crate::copy::{Part, Pieces};
-use crate::element::{AnyBits, Readable, zero};
+use crate::element::{AnyBits, ByValue, Readable, zero};
 use crate::error::Error;
 use crate::storage::block_len;
 
@@ -61,6 +61,7 @@ struct TryIter<'a, T> {
 impl<'a, T: Readable> TryIter<'a, T> {
     #[inline]
     fn new(elements: Elements<'a, T>) -> Self {
+        let () = ByValue::<T>::FITS;
         let block = Vec::with_capacity(elements.block_len());
         Self { elements, block, at: 0, blocks: 0, left: elements.len() }
     }

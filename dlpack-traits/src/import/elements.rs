@@ -8,9 +8,9 @@ use super::ImportedTensor;
 use super::block;
 use super::typed::Typed;
 use crate::copy::{Axes, Part, Pieces, Source};
-use crate::element::{AnyBits, BitsAreValid, Readable};
+use crate::element::{AnyBits, BitsAreValid, ByValue, Readable};
 use crate::error::Error;
-use crate::storage::{Access, BLOCK, BlockBuffer, block_len};
+use crate::storage::{Access, BlockBuffer, block_len};
 
 /// The elements of an imported tensor, read by value: [`ImportedTensor::elements`]. Other owners
 /// may write them meanwhile.
@@ -151,6 +151,7 @@ impl<'a, T: Readable> Elements<'a, T> {
     /// such as a `bool` that is neither 0 nor 1.
     #[inline]
     pub fn load(&self, index: &[usize]) -> Result<T, Error> {
+        let () = ByValue::<T>::FITS;
         let position = self.typed.position(index)?;
         let place = self.typed.first.wrapping_offset(position);
         // SAFETY: 1. `position` was computed from an index inside of the shape, so by 4 of
@@ -205,7 +206,7 @@ impl<'a, T: Readable> Elements<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidBits`]; [`Error::OutOfMemory`] for a unit larger than a block.
+    /// [`Error::InvalidBits`]; [`Error::OutOfMemory`] for a unit or an element larger than a block.
     //
     // Always inlined: otherwise the compiler outlines it for some functions and not for others
     // (measured: a clamp of every second column of `f32` takes 42 or 30 µs).
@@ -221,7 +222,7 @@ impl<'a, T: Readable> Elements<'a, T> {
         }
         let source = self.source();
         let bytes = unit.saturating_mul(size_of::<T>());
-        let mut buffer = BlockBuffer::<T, BLOCK>::new();
+        let mut buffer = BlockBuffer::new();
         let buffer = buffer.as_mut_slice();
         let most = block_len::<T>(self.len()).max(unit).min(buffer.len());
         let buffer = buffer.get_mut(..most).unwrap_or_default();
@@ -350,7 +351,8 @@ impl<'a, T: Readable> Elements<'a, T> {
     /// # Errors
     ///
     /// [`Error::InvalidBits`]. The function has been called with the blocks before the one
-    /// that contains the invalid element.
+    /// that contains the invalid element. [`Error::OutOfMemory`] for elements of more than 8 KiB,
+    /// which are read to memory on the heap.
     #[inline]
     pub fn try_for_each_block(&self, f: impl FnMut(&[T])) -> Result<(), Error> {
         self.try_each(Visit::RowMajor, f)
@@ -402,8 +404,7 @@ impl<T> Elements<'_, T> {
         T: AnyBits,
     {
         let () = BitsAreValid::<T>::OK;
-        // Every bit pattern is a valid value, so no element is an error.
-        let _ = self.try_for_each_block(f);
+        block::expect_memory::<T>(self.try_for_each_block(f));
     }
 
     /// Calls a function with blocks of elements, in the order of the memory: for a function
@@ -419,8 +420,7 @@ impl<T> Elements<'_, T> {
         T: AnyBits,
     {
         let () = BitsAreValid::<T>::OK;
-        // Every bit pattern is a valid value, so no element is an error.
-        let _ = self.try_for_each_block_unordered(f);
+        block::expect_memory::<T>(self.try_for_each_block_unordered(f));
     }
 }
 

@@ -28,13 +28,19 @@ impl<T: Readable> Elements<'_, T> {
     #[inline]
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         let mut copy = try_vec::<T>(self.len())?;
-        let bytes = self.len().saturating_mul(size_of::<T>());
         let room = copy.spare_capacity_mut().get_mut(..self.len()).unwrap_or_default();
-        let block_len = if bytes >= LARGE { FRESH.div_ceil(size_of::<T>()) } else { self.len() };
-        let read = self.copy_to(room, block_len)?;
+        let read = self.write_fresh(room)?;
         // SAFETY: the capacity is at least `read`, and that many elements were written.
         unsafe { copy.set_len(read) };
         Ok(copy)
+    }
+
+    /// Fills memory that the program has not used before, as [`copy_to`](Self::copy_to).
+    #[inline]
+    pub(super) fn write_fresh(&self, to: &mut [MaybeUninit<T>]) -> Result<usize, Error> {
+        let bytes = self.len().saturating_mul(size_of::<T>());
+        let block_len = if bytes >= LARGE { FRESH.div_ceil(size_of::<T>()) } else { self.len() };
+        self.copy_to(to, block_len)
     }
 
     /// Copies all elements in row-major order to a slice. The copy is not a snapshot: elements can

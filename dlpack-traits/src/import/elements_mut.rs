@@ -3,14 +3,12 @@
 use core::fmt;
 
 use super::elements::Visit;
-use super::rows;
-use super::typed::Typed;
-use super::{Elements, ImportedTensor};
+use super::{Elements, ImportedTensor, block, rows};
 use crate::byte_atomic;
 use crate::copy::{Axes, Part, Pieces, Target};
-use crate::element::{AnyBits, BitsAreValid, Readable, bytes_of};
+use crate::element::{AnyBits, BitsAreValid, ByValue, Readable, bytes_of};
 use crate::error::Error;
-use crate::storage::{BLOCK, BlockBuffer};
+use crate::storage::with_repeated;
 use crate::strides;
 
 /// The elements of an imported tensor, read and written by value:
@@ -112,6 +110,7 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
     /// entry is out of bounds.
     #[inline]
     pub fn store(&mut self, index: &[usize], value: T) -> Result<(), Error> {
+        let () = ByValue::<T>::FITS;
         let typed = self.elements.typed();
         let position = typed.position(index)?;
         let place = typed.first.wrapping_offset(position);
@@ -180,16 +179,15 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
         if self.is_empty() {
             return;
         }
-        let mut buffer = BlockBuffer::<T, BLOCK>::new();
-        let block = buffer.fill(value);
-        let Typed { shape, strides, step, .. } = *self.elements.typed();
-        let size = size_of::<T>();
-        let (axes, first) = Axes::in_memory_order(shape, strides, step.unsigned_abs(), size);
-        let mut pieces = Pieces::new(axes, first, size, size_of_val(block));
+        let () = ByValue::<T>::FITS;
+        let (axes, first) = self.elements.axes(Visit::Memory);
         let target = self.target();
-        while let Some(piece) = pieces.take() {
-            piece.write_from(&target, bytes_of(block));
-        }
+        with_repeated(value, |block| {
+            let mut pieces = Pieces::new(axes, first, size_of::<T>(), size_of_val(block));
+            while let Some(piece) = pieces.take() {
+                piece.write_from(&target, bytes_of(block));
+            }
+        });
     }
 
     /// Calls a function with each row along the last dimension, in row-major order, and
@@ -266,6 +264,7 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
     /// [`Error::InvalidBits`]. Some of the elements have been replaced.
     #[inline]
     pub fn try_map_in_place(&mut self, mut f: impl FnMut(T) -> T) -> Result<(), Error> {
+        let () = ByValue::<T>::FITS;
         self.try_update(Visit::Memory, |block| {
             for element in block {
                 *element = f(*element);
@@ -290,8 +289,7 @@ impl<T> ElementsMut<'_, T> {
         T: AnyBits,
     {
         let () = BitsAreValid::<T>::OK;
-        // Every bit pattern is a valid value, so no element is an error.
-        let _ = self.try_update_blocks(f);
+        block::expect_memory::<T>(self.try_update_blocks(f));
     }
 
     /// Replaces each element by a function of it, one contiguous piece of the memory after
@@ -323,6 +321,7 @@ impl<T> ElementsMut<'_, T> {
         T: AnyBits,
     {
         let () = BitsAreValid::<T>::OK;
+        let () = ByValue::<T>::FITS;
         // No two elements overlap, so they fill as many bytes as they have, also transposed or
         // reversed.
         if let Some(filled) = self.target().filled_by(self.len().saturating_mul(size_of::<T>())) {

@@ -10,11 +10,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::array::from_fn;
 
-use super::{ImportedElement, ImportedStorage, ImportedTensor, MismatchKind};
+use super::{ElementCopy, ImportedElement, ImportedStorage, ImportedTensor, MismatchKind};
 use crate::dtype::DataType;
 use crate::element::{AnyBits, Readable};
 use crate::error::Error;
-use crate::storage::SharedBuffer;
+use crate::storage::{SharedBuffer, try_arc, try_arc_from, try_arc_slice, try_box};
 
 /// A `data` field that can own the memory of another library, zero-copy: [`ImportedStorage`], with
 /// or without an element type, and `Arc` and `Box` of such types.
@@ -167,6 +167,13 @@ pub trait FromElements: Sized {
     ///
     /// For example [`Error::OutOfMemory`].
     fn from_elements(elements: Vec<Self::Element>) -> Result<Self, Error>;
+
+    /// Copies elements to the memory of the value, in place of a vector that `from_elements` copies
+    /// again.
+    #[doc(hidden)]
+    fn from_copy(copy: &ElementCopy<'_, Self::Element>) -> Result<Self, Error> {
+        Self::from_elements(copy.to_vec()?)
+    }
 }
 
 impl<T: Readable> FromElements for Vec<T> {
@@ -189,7 +196,18 @@ impl<T: Readable> FromElements for Arc<[T]> {
     type Element = T;
 
     fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
-        Ok(elements.into())
+        try_arc_from(elements)
+    }
+
+    fn from_copy(copy: &ElementCopy<'_, T>) -> Result<Self, Error> {
+        let mut place = try_arc_slice(copy.len())?;
+        let to = Arc::get_mut(&mut place).unwrap_or_default();
+        let found = copy.write(to)?;
+        if found != place.len() {
+            return Err(Error::LenMismatch { needed: place.len(), found });
+        }
+        // SAFETY: `write` wrote that many elements to the new memory: all of it.
+        Ok(unsafe { place.assume_init() })
     }
 }
 
@@ -198,6 +216,10 @@ impl<T: AnyBits> FromElements for SharedBuffer<T> {
 
     fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
         SharedBuffer::from_slice(&elements)
+    }
+
+    fn from_copy(copy: &ElementCopy<'_, T>) -> Result<Self, Error> {
+        SharedBuffer::filled(copy.byte_len(), |to| copy.write_bytes(to))
     }
 }
 
@@ -237,7 +259,11 @@ impl<S: FromElements> FromElements for Box<S> {
     const LEN: Option<usize> = S::LEN;
 
     fn from_elements(elements: Vec<S::Element>) -> Result<Self, Error> {
-        S::from_elements(elements).map(Box::new)
+        try_box(S::from_elements(elements)?)
+    }
+
+    fn from_copy(copy: &ElementCopy<'_, S::Element>) -> Result<Self, Error> {
+        try_box(S::from_copy(copy)?)
     }
 }
 
@@ -247,7 +273,11 @@ impl<S: FromElements> FromElements for Arc<S> {
     const LEN: Option<usize> = S::LEN;
 
     fn from_elements(elements: Vec<S::Element>) -> Result<Self, Error> {
-        S::from_elements(elements).map(Arc::new)
+        try_arc(S::from_elements(elements)?)
+    }
+
+    fn from_copy(copy: &ElementCopy<'_, S::Element>) -> Result<Self, Error> {
+        try_arc(S::from_copy(copy)?)
     }
 }
 

@@ -53,7 +53,7 @@ pub use policy::ImportPolicy;
 pub use raw_bits::RawBits;
 pub use slices::{Exclusive, Frozen};
 
-pub(crate) use copied::copy_elements;
+pub(crate) use copied::ElementCopy;
 pub(crate) use from_dims::number;
 pub(crate) use from_tensor::{elements_are, on_host};
 #[cfg(feature = "pyo3")]

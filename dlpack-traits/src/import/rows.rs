@@ -11,7 +11,8 @@ impl<T: Readable> Elements<'_, T> {
     ///
     /// The rows are read by blocks of whole rows, as
     /// [`for_each_block`](Self::for_each_block) reads; a row larger than a block is read to
-    /// memory on the heap.
+    /// memory on the heap. A tensor without elements has rows if only its last dimension is 0: the
+    /// function is called with each of them, as a loop over a NumPy array is.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
@@ -34,8 +35,8 @@ impl<T: Readable> Elements<'_, T> {
     ///
     /// [`Error::InvalidBits`]: the function has been called with at most the rows before
     /// the invalid element. [`Error::OutOfMemory`] if memory for a row that is
-    /// larger than a block cannot be allocated. [`Error::SizeOverflow`] if rows are empty, and their number does
-    /// not fit in a `usize`.
+    /// larger than a block cannot be allocated. [`Error::SizeOverflow`] for more than 2^32 - 1 rows
+    /// without elements: a tensor needs no memory for them.
     #[inline]
     pub fn for_each_row(&self, mut f: impl FnMut(&[T])) -> Result<(), Error> {
         let row = self.row_len();
@@ -62,14 +63,14 @@ impl<T: Readable> Elements<'_, T> {
 ///
 /// # Errors
 ///
-/// [`Error::SizeOverflow`] if the number of rows does not fit.
+/// [`Error::SizeOverflow`] for more rows than a `u32` counts, which would take seconds or years.
 #[cold]
 pub(super) fn each_empty(shape: &[i64], mut f: impl FnMut()) -> Result<(), Error> {
     let (_, outer) = shape.split_last().unwrap_or((&0, &[]));
     let rows = if outer.contains(&0) {
         Some(0)
     } else {
-        outer.iter().try_fold(1_usize, |rows, &dim| rows.checked_mul(usize::try_from(dim).ok()?))
+        outer.iter().try_fold(1_u32, |rows, &dim| rows.checked_mul(u32::try_from(dim).ok()?))
     };
     for _ in 0..rows.ok_or(Error::SizeOverflow)? {
         f();

@@ -1,4 +1,4 @@
-//! Private memory for blocks of elements: [`BlockBuffer`].
+//! Private memory for blocks of elements: [`BlockBuffer`], [`with_repeated`].
 
 use core::mem::MaybeUninit;
 use core::slice;
@@ -27,34 +27,53 @@ pub(crate) fn block_len<T>(len: usize) -> usize {
     bytes.checked_div(size_of::<T>()).unwrap_or(0).max(1)
 }
 
-/// An aligned, uninitialized buffer of `BYTES` bytes, or of one element if it is larger.
+/// An aligned, uninitialized buffer on the stack.
 #[repr(C, align(64))]
-pub(crate) union BlockBuffer<T: Copy, const BYTES: usize> {
-    _bytes: [MaybeUninit<u8>; BYTES],
-    _element: MaybeUninit<T>,
-}
+pub(crate) struct BlockBuffer([MaybeUninit<u8>; BLOCK]);
 
-impl<T: Copy, const BYTES: usize> BlockBuffer<T, BYTES> {
+impl BlockBuffer {
     #[inline(always)]
     pub(crate) const fn new() -> Self {
-        Self { _bytes: [MaybeUninit::uninit(); BYTES] }
+        Self([MaybeUninit::uninit(); BLOCK])
     }
 
-    /// The buffer, as at least one element.
+    /// The buffer, as elements: none, if one is larger than the buffer, or requires a larger
+    /// alignment. Those are read to memory on the heap: an element of megabytes would overflow the
+    /// stack.
     #[inline]
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [MaybeUninit<T>] {
-        let len = size_of::<Self>().checked_div(size_of::<T>()).unwrap_or(0);
-        // SAFETY: the union is aligned for a `T`, as large as `len` of them, and borrowed
-        // uniquely. Any bytes are a valid `MaybeUninit`.
+    pub(crate) fn as_mut_slice<T: Copy>(&mut self) -> &mut [MaybeUninit<T>] {
+        let len = const {
+            if align_of::<T>() <= align_of::<Self>() {
+                size_of::<Self>() / size_of::<T>()
+            } else {
+                0
+            }
+        };
+        // SAFETY: the buffer is aligned for a `T`, or `len` is 0. It is as large as `len` of them, and
+        // borrowed uniquely. Any bytes are a valid `MaybeUninit`.
         unsafe { slice::from_raw_parts_mut((&raw mut *self).cast(), len) }
     }
+}
 
-    /// Fills the buffer with a value.
-    #[inline]
-    pub(crate) fn fill(&mut self, value: T) -> &mut [T] {
-        let buffer = self.as_mut_slice();
-        buffer.fill(MaybeUninit::new(value));
-        // SAFETY: it is the same memory, borrowed uniquely; all elements were just written.
-        unsafe { slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), buffer.len()) }
+/// Calls a function with a list of one value, repeated to at least half of a block, or with one of a
+/// large value.
+#[inline]
+pub(crate) fn with_repeated<T: Copy, R>(value: T, f: impl FnOnce(&[T]) -> R) -> R {
+    // Not inlined, so that only lists that are used take memory of the stack.
+    if const { size_of::<T>() == 1 } {
+        with_array::<T, R, BLOCK>(value, f)
+    } else if const { size_of::<T>() <= 4 } {
+        with_array::<T, R, { BLOCK / 4 }>(value, f)
+    } else if const { size_of::<T>() <= 16 } {
+        with_array::<T, R, { BLOCK / 16 }>(value, f)
+    } else if const { size_of::<T>() <= 64 } {
+        with_array::<T, R, { BLOCK / 64 }>(value, f)
+    } else {
+        f(slice::from_ref(&value))
     }
+}
+
+#[inline(never)]
+fn with_array<T: Copy, R, const N: usize>(value: T, f: impl FnOnce(&[T]) -> R) -> R {
+    f(&[value; N])
 }

@@ -24,11 +24,11 @@ pub use shared_owner::SharedOwner;
 
 pub(crate) use access::Access;
 pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
-pub(crate) use block_buffer::{BLOCK, BlockBuffer, LARGE, block_len};
+pub(crate) use block_buffer::{BlockBuffer, LARGE, block_len, with_repeated};
 pub(crate) use memory::{ForeignInfo, Memory, OwnLayout, Strided};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_arc::{TryArc, UninitTryArc};
-pub(crate) use try_box::{fill, try_place};
+pub(crate) use try_box::{fill, try_arc, try_arc_from, try_arc_slice, try_box, try_place};
 pub(crate) use try_vec::try_vec;
 
 /// Memory that contains the elements of a tensor: the type of a `data` field.

@@ -9,13 +9,13 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
-use super::huge_pages::prefer_huge_pages;
 use crate::byte_atomic;
 use crate::device::Device;
-use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
+use crate::element::{AnyBits, BitsAreValid, ByValue, SizeMatches, bytes_of};
 use crate::error::Error;
 use crate::storage::{
-    AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Storage, TryArc, block_len,
+    AlignedBuf, BlockBuffer, DataRef, SharedOwner, Storage, TryArc, block_len, try_vec,
+    with_repeated,
 };
 
 /// A buffer with several owners, all of which may read **and write** it: Rust, NumPy, PyTorch.
@@ -77,8 +77,14 @@ impl<T: AnyBits> SharedBuffer<T> {
     pub fn from_slice(elements: &[T]) -> Result<Self, Error> {
         let () = BitsAreValid::<T>::OK;
         let bytes = bytes_of(elements);
-        Self::of(AlignedBuf::filled(bytes.len(), |block| {
-            block.copy_from_slice(bytes);
+        Self::filled(bytes.len(), |block| block.copy_from_slice(bytes))
+    }
+
+    /// Creates a buffer of a number of bytes, which are zero, and lends them to `fill`.
+    pub(crate) fn filled(byte_len: usize, fill: impl FnOnce(&mut [u8])) -> Result<Self, Error> {
+        let () = BitsAreValid::<T>::OK;
+        Self::of(AlignedBuf::filled(byte_len, |block| {
+            fill(block);
             Ok(())
         })?)
     }
@@ -106,6 +112,7 @@ impl<T: AnyBits> SharedBuffer<T> {
     /// If `index` is out of bounds.
     #[inline]
     pub fn load(&self, index: usize) -> T {
+        let () = ByValue::<T>::FITS;
         let element = self.element(index);
         // SAFETY: 1. The element is inside of the block, which lives while `self` is
         // borrowed, is initialized, and may be written. 2. Rust accesses it through
@@ -123,6 +130,7 @@ impl<T: AnyBits> SharedBuffer<T> {
     /// If `index` is out of bounds.
     #[inline]
     pub fn store(&self, index: usize, value: T) {
+        let () = ByValue::<T>::FITS;
         let element = self.element(index);
         // SAFETY: 1. An `Element` has no uninitialized bytes. 2. The element is inside of
         // the block, which lives while `self` is borrowed, is initialized, and may be
@@ -131,16 +139,40 @@ impl<T: AnyBits> SharedBuffer<T> {
     }
 
     /// Copies all elements. The copy is not a snapshot: elements can be written while it is made.
+    ///
+    /// It aborts the process if there is no memory, as `slice::to_vec` does;
+    /// [`try_to_vec`](Self::try_to_vec) does not.
     pub fn to_vec(&self) -> Vec<T> {
+        match self.try_to_vec() {
+            Ok(copy) => copy,
+            Err(_) => handle_alloc_error(
+                Layout::array::<T>(self.len()).unwrap_or(const { Layout::new::<T>() }),
+            ),
+        }
+    }
+
+    /// Copies all elements, as [`to_vec`](Self::to_vec).
+    ///
+    /// ```
+    /// use dlpack_traits::SharedBuffer;
+    ///
+    /// let buffer = SharedBuffer::from_slice(&[1.0_f32, 2.0])?;
+    /// assert_eq!(buffer.try_to_vec()?, [1.0, 2.0]);
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn try_to_vec(&self) -> Result<Vec<T>, Error> {
         let len = self.len();
-        let mut copy = Vec::<T>::with_capacity(len);
-        prefer_huge_pages(copy.as_ptr().addr(), size_of_val(copy.spare_capacity_mut()));
+        let mut copy = try_vec::<T>(len)?;
         if let Some(room) = copy.spare_capacity_mut().get_mut(..len) {
             self.read(0, room);
             // SAFETY: the capacity is at least `len`, and `read` wrote that many elements.
             unsafe { copy.set_len(len) };
         }
-        copy
+        Ok(copy)
     }
 
     /// Copies all elements to a slice. The copy is not a snapshot: elements can be written while it
@@ -178,13 +210,13 @@ impl<T: AnyBits> SharedBuffer<T> {
 
     /// Writes one value to all elements.
     pub fn fill(&self, value: T) {
-        let mut buffer = BlockBuffer::<T, BLOCK>::new();
-        let block = buffer.fill(value);
-        let len = block.len();
-        for first in (0..self.len()).step_by(len) {
-            let len = len.min(self.len().wrapping_sub(first));
-            self.write(first, block.get(..len).unwrap_or_default());
-        }
+        let () = ByValue::<T>::FITS;
+        with_repeated(value, |block| {
+            for first in (0..self.len()).step_by(block.len()) {
+                let len = block.len().min(self.len().wrapping_sub(first));
+                self.write(first, block.get(..len).unwrap_or_default());
+            }
+        });
     }
 
     /// Calls a function with blocks of elements, in their order.
@@ -239,6 +271,7 @@ impl<T: AnyBits> SharedBuffer<T> {
     /// [`update_blocks`](Self::update_blocks).
     #[inline]
     pub fn map_in_place(&self, mut f: impl FnMut(T) -> T) {
+        let () = ByValue::<T>::FITS;
         self.update_blocks(|block| {
             for element in block {
                 *element = f(*element);
@@ -250,9 +283,14 @@ impl<T: AnyBits> SharedBuffer<T> {
     /// of the block.
     #[inline]
     fn blocks(&self, mut f: impl FnMut(usize, &mut [T])) {
-        let mut buffer = BlockBuffer::<T, BLOCK>::new();
-        let buffer = buffer.as_mut_slice();
+        let (mut buffer, mut heap) = (BlockBuffer::new(), Vec::<T>::new());
+        let mut buffer = buffer.as_mut_slice();
         let len = self.len();
+        if buffer.is_empty() {
+            // One element, as large as its type.
+            heap.reserve_exact(1);
+            buffer = heap.spare_capacity_mut();
+        }
         let most = block_len::<T>(len);
         for first in (0..len).step_by(most) {
             let len = most.min(len.wrapping_sub(first));

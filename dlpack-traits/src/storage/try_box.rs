@@ -1,10 +1,17 @@
-//! Allocates boxes with an error in place of an abort: [`try_place`], [`fill`].
+//! Allocates boxes and `Arc`s with an error in place of an abort: [`try_place`], [`fill`],
+//! [`try_box`], [`try_arc`], [`try_arc_from`], [`try_arc_slice`].
 
 use alloc::alloc::alloc;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::alloc::Layout;
+use core::hint::black_box;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
+
+use super::huge_pages::prefer_huge_pages;
+use crate::error::Error;
 
 /// `Box::new_uninit` that reports a failed allocation.
 #[inline(always)]
@@ -25,4 +32,62 @@ pub(crate) fn fill<S>(mut place: Box<MaybeUninit<S>>, value: S) -> Box<S> {
     place.write(value);
     // SAFETY: it was initialized just now.
     unsafe { place.assume_init() }
+}
+
+/// `Box::new`.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+pub(crate) fn try_box<S>(value: S) -> Result<Box<S>, Error> {
+    let place = try_place().ok_or(Error::OutOfMemory { bytes: size_of::<S>() })?;
+    Ok(fill(place, value))
+}
+
+/// `Arc::new`, which aborts if there is no memory. Memory of the same size is allocated before, and
+/// freed again, so only a small allocation, or one that another thread wins, aborts.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+pub(crate) fn try_arc<S>(value: S) -> Result<Arc<S>, Error> {
+    has_memory_for(Layout::new::<S>())?;
+    Ok(Arc::new(value))
+}
+
+/// `Arc::from` of a vector, as [`try_arc`].
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+pub(crate) fn try_arc_from<T>(elements: Vec<T>) -> Result<Arc<[T]>, Error> {
+    has_memory_for(Layout::for_value(elements.as_slice()))?;
+    Ok(elements.into())
+}
+
+/// `Arc::new_uninit_slice`, as [`try_arc`].
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+pub(crate) fn try_arc_slice<T>(len: usize) -> Result<Arc<[MaybeUninit<T>]>, Error> {
+    let out_of_memory = Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
+    let layout = Layout::array::<T>(len).map_err(|_| out_of_memory)?;
+    has_memory_for(layout)?;
+    let place = Arc::new_uninit_slice(len);
+    prefer_huge_pages(place.as_ptr().addr(), layout.size());
+    Ok(place)
+}
+
+/// Checks that there is memory for an `Arc` of that layout.
+fn has_memory_for(layout: Layout) -> Result<(), Error> {
+    let bytes = layout.size();
+    // The two counts, and padding.
+    let counts = size_of::<[usize; 2]>().saturating_add(layout.align().saturating_mul(2));
+    let mut memory = Vec::<u8>::new();
+    let len = bytes.saturating_add(counts);
+    memory.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+    // Otherwise the compiler may remove the allocation, and take it for successful.
+    black_box(memory.as_ptr());
+    Ok(())
 }

@@ -13,11 +13,18 @@ thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
     /// Allocations less frees.
     static ALIVE: Cell<isize> = const { Cell::new(0) };
+    /// Allocations of at least as many bytes fail.
+    static TOO_LARGE: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// Bytes of allocations less those of frees, and the most of them.
+    static BYTES: Cell<[isize; 2]> = const { Cell::new([0; 2]) };
 }
 
 /// Whether this allocation is the one.
-fn fails() -> bool {
+fn fails(bytes: usize) -> bool {
     // Without effect in a thread that is ending.
+    if TOO_LARGE.try_with(Cell::get).is_ok_and(|most| bytes >= most) {
+        return true;
+    }
     LEFT.try_with(|left| {
         let before = left.get();
         left.set(before.saturating_sub(1));
@@ -26,41 +33,54 @@ fn fails() -> bool {
     .unwrap_or(false)
 }
 
-fn count(more: isize) {
+fn signed(size: usize) -> isize {
+    isize::try_from(size).unwrap_or(isize::MAX)
+}
+
+fn count(more: isize, size: usize) {
     let _ = ALIVE.try_with(|alive| alive.set(alive.get() + more));
+    count_bytes(more * signed(size));
+}
+
+fn count_bytes(more: isize) {
+    let _ = BYTES.try_with(|bytes| {
+        let [alive, most] = bytes.get();
+        bytes.set([alive + more, most.max(alive + more)]);
+    });
 }
 
 // SAFETY: every call is forwarded to the system's allocator unchanged, or fails, as any
 // allocator may.
 unsafe impl GlobalAlloc for Alarm {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if fails() {
+        if fails(layout.size()) {
             return ptr::null_mut();
         }
-        count(1);
+        count(1, layout.size());
         // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        count(-1);
+        count(-1, layout.size());
         // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if fails() {
+        if fails(layout.size()) {
             return ptr::null_mut();
         }
-        count(1);
+        count(1, layout.size());
         // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if fails() {
+        if fails(size) {
             return ptr::null_mut();
         }
+        count_bytes(signed(size) - signed(layout.size()));
         // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.realloc(memory, layout, size) }
     }
@@ -97,6 +117,22 @@ pub(crate) fn in_peace<R>(run: impl FnOnce() -> R) -> R {
     let result = run();
     LEFT.set(left);
     result
+}
+
+/// Runs a closure in which allocations of at least so many bytes fail.
+pub(crate) fn without_large<R>(bytes: usize, run: impl FnOnce() -> R) -> R {
+    TOO_LARGE.set(bytes);
+    let result = run();
+    TOO_LARGE.set(usize::MAX);
+    result
+}
+
+/// The most bytes that a closure has allocated at once.
+pub(crate) fn peak<R>(run: impl FnOnce() -> R) -> isize {
+    let [before, _] = BYTES.get();
+    BYTES.set([before, before]);
+    drop(run());
+    BYTES.get()[1] - before
 }
 
 /// Allocations of this thread that are not freed.

@@ -15,7 +15,7 @@ use tensors::{
     TensorView,
 };
 
-use super::alarm::{each_fails, in_peace};
+use super::alarm::{each_fails, in_peace, peak, without_large};
 
 const NINE: [i64; 9] = [2, 1, 1, 1, 1, 1, 1, 1, 3];
 const SHAPES: [&[i64]; 3] = [&[6], &[2, 3], &NINE];
@@ -164,6 +164,89 @@ fn a_failed_allocation_of_a_derived_import_leaks_nothing() {
     check::<1>(&[6]);
     check::<2>(&[2, 3]);
     check::<9>(&NINE);
+}
+
+/// The number of elements of a broadcast tensor, and the size of an allocation that fails.
+const MANY: usize = 1 << 16;
+const LARGE: usize = MANY / 2;
+
+/// One byte, as `MANY` elements.
+fn broadcast() -> ImportedTensor {
+    let owner = Owner::new(vec![1_u8], &[1 << 8, 1 << 8]).strided(&[0, 0], 0);
+    import(owner.into_dlpack().unwrap().into_raw()).unwrap()
+}
+
+macro_rules! copied {
+    ($($name:ident { $($(#[$role:meta])* $field:ident: $type:ty),+ } $([$order:ident])?)+) => {
+        $(
+            #[derive(DLPackImport)]
+            #[dlpack(crate = ::tensors $(, order = $order)?)]
+            #[expect(dead_code, reason = "nothing but whether it can be made matters")]
+            struct $name { $($(#[$role])* $field: $type),+ }
+        )+
+
+        const COPIES: &[(&str, fn(ImportedTensor) -> Result<(), Error>)] =
+            &[$((stringify!($name), |tensor| imported_as::<$name>(tensor).map(drop))),+];
+    };
+}
+
+copied! {
+    InVec { #[dlpack(copy)] data: Vec<u8>, shape: [usize; 2] }
+    InColumns { #[dlpack(copy)] data: Vec<u8>, shape: [usize; 2] } [column_major]
+    InBox { #[dlpack(copy)] data: Box<[u8]>, shape: [usize; 2] }
+    InArc { #[dlpack(copy)] data: Arc<[u8]>, shape: [usize; 2] }
+    InArcColumns { #[dlpack(copy)] data: Arc<[u8]>, shape: [usize; 2] } [column_major]
+    InBoxedArc { #[dlpack(copy)] data: Box<Arc<[u8]>>, shape: [usize; 2] }
+    InShared { #[dlpack(copy)] data: SharedBuffer<u8>, shape: [usize; 2] }
+    InArray { #[dlpack(copy)] data: Box<[u8; MANY]>, shape: [usize; 2] }
+    InSharedArray { #[dlpack(copy)] data: Arc<[u8; MANY]>, shape: [usize; 2] }
+    InArrays { #[dlpack(copy)] data: Arc<[[u8; 1 << 8]; 1 << 8]>, shape: [usize; 2] }
+    AsBytes { #[dlpack(copy)] data: Vec<u8>, shape: [usize; 2], dtype: tensors::DataType }
+    Pixels { #[dlpack(copy)] data: Arc<[Pixel]>, shape: [usize; 1] }
+}
+
+#[derive(Clone, Copy, tensors::Element)]
+#[dlpack(crate = ::tensors, any_bits)]
+#[repr(transparent)]
+struct Pixel([u8; 1 << 8]);
+
+/// No allocation whose size a tensor decides aborts: a tensor of one byte may have any number of
+/// elements.
+#[test]
+fn allocations_of_the_size_of_a_tensor_return_errors() {
+    let check = |name: &str, run: &dyn Fn(ImportedTensor) -> Result<(), Error>| {
+        let tensor = broadcast();
+        let failed = without_large(LARGE, || run(tensor));
+        assert!(matches!(failed, Err(Error::OutOfMemory { .. })), "{name}: {failed:?}");
+        assert_eq!(run(broadcast()), Ok(()), "{name}");
+    };
+    for (name, copy) in COPIES {
+        check(name, copy);
+    }
+    check("to_vec", &|tensor| tensor.elements::<u8>()?.to_vec().map(drop));
+    check("to_ndarray", &|tensor| tensor.elements::<u8>()?.to_ndarray().map(drop));
+    check("to_own_copy", &|tensor| tensor.to_own_copy().map(drop));
+    let row = || {
+        let row = Owner::new(vec![1_u8], &[1, 1 << 16]).strided(&[0, 0], 0);
+        row.into_dlpack().unwrap().import().unwrap()
+    };
+    check("for_each_row", &|_| row().elements::<u8>()?.for_each_row(|_| {}));
+    let storage = |tensor| ImportedStorage::<u8>::new(tensor);
+    check("copy_to_dlpack", &|tensor| storage(tensor)?.copy_to_dlpack().map(drop));
+    let buffer = SharedBuffer::<u8>::zeroed(MANY).unwrap();
+    check("try_to_vec", &|_| buffer.try_to_vec().map(drop));
+}
+
+/// A copy is made in the memory where it stays.
+#[test]
+fn copies_need_no_memory_for_a_second_copy() {
+    for (name, copy) in COPIES {
+        let peak = peak(|| copy(broadcast()));
+        // An array is made from a vector.
+        let most = if name.contains("Array") { 2 * MANY } else { MANY } + LARGE;
+        let peak = usize::try_from(peak).unwrap();
+        assert!((MANY..most).contains(&peak), "{name}: {peak}");
+    }
 }
 
 /// Arrays of imported elements, whose shape and strides are lists.

@@ -479,6 +479,9 @@ fn rows_may_be_empty_or_large() {
     assert_eq!(count(&[0, 3]), Ok((0, 0)));
     assert_eq!(count(&[0, i64::MAX, i64::MAX, 0]), Ok((0, 0)));
     assert_eq!(count(&[i64::MAX, i64::MAX, 0]), Err(Error::SizeOverflow));
+    // No memory, and as many calls as take years.
+    assert_eq!(count(&[1 << 62, 0]), Err(Error::SizeOverflow));
+    assert_eq!(count(&[1 << 16, 1 << 16, 0]), Err(Error::SizeOverflow));
 }
 
 /// Elements that are larger than a block.

@@ -10,7 +10,7 @@ use super::{
     ImportStorage, ImportedTensor, MismatchKind, Order,
 };
 use crate::element::Element;
-use crate::import::{copy_elements, elements_are, on_host};
+use crate::import::{ElementCopy, elements_are, on_host};
 
 /// The field `shape`.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ fn copy<D: FromElements>(tensor: &ImportedTensor, place: Place) -> Result<D, Imp
         Place::Copied(order, _) => order,
         Place::InTensor(_) => Order::RowMajor,
     };
-    Ok(D::from_elements(copy_elements(tensor, order)?)?)
+    Ok(D::from_copy(&ElementCopy::new(tensor, order)?)?)
 }
 
 /// The requirement of a field that holds the memory.
