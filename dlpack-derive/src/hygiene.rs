@@ -1,31 +1,41 @@
-//! Renames items of an expansion that collide with names in the user's item.
+//! Renames items and variables of an expansion that collide with names in the user's item.
 //!
-//! An expansion defines a few items in a block around its impls. Rust has no
-//! hygiene for items, so a struct, a parameter or a path with the same name
-//! would resolve to the item of the expansion there. If the tokens of an item
-//! contain such a name, the names of the expansion get a suffix.
+//! An expansion defines a few items in a block around its impls, and variables in its functions,
+//! all of whose names begin with two underscores. Rust has no hygiene for items, so a struct, a
+//! parameter or a path with the same name would resolve to the item of the expansion there, and a
+//! variable would be a pattern of a constant with the same name. If the tokens of an item contain
+//! such a name, the names of the expansion get a suffix. Nothing of the user's is changed.
 
 use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
 use syn::DeriveInput;
 use syn::ext::IdentExt as _;
 
-/// The names that expansions define.
-const NAMES: [&str; 4] = ["__dlpack", "__Here", "__Roles", "__SHAPE"];
+/// Names in `dlpack_traits` that expansions use. They do not collide: the first is part of a path, and
+/// the others are methods of traits that only expansions import.
+const FIXED: [&str; 3] = ["__private", "__dlpack_share", "__dlpack_slice"];
+
+/// Whether an expansion may define this name.
+fn is_ours(name: &str) -> bool {
+    name.starts_with("__")
+}
 
 /// Runs a derive on the tokens of an item, with names that do not collide.
 pub(crate) fn apart(input: TokenStream, derive: fn(&DeriveInput) -> TokenStream) -> TokenStream {
-    if !contains(&input, &|name| NAMES.contains(&name)) {
+    if !contains(&input, &is_ours, &|_| false) {
         return derived(input, derive);
     }
-    let mut suffix = String::from("_");
-    while contains(&input, &|name| name.ends_with(&suffix)) {
+    let (mut suffix, mut aside) = (String::from("_"), String::from("_aside_"));
+    // Also not in the user's literals, which are compared with the names below.
+    while contains(&input, &|name| name.ends_with(&suffix), &|text| text.contains(&aside)) {
         suffix.push('_');
+        aside.push('_');
     }
     // While the derive runs, the user's names are replaced by other names.
-    let aside = format!("_aside{suffix}");
-    let ours = |name: &str| NAMES.contains(&name);
-    let put_aside = |name: &str| ours(name).then(|| format!("{name}{aside}"));
-    let suffixed = |name: &str| ours(name).then(|| format!("{name}{suffix}"));
+    let put_aside = |name: &str| is_ours(name).then(|| format!("{name}{aside}"));
+    let suffixed = |name: &str| {
+        let ours = is_ours(name) && !name.ends_with(&aside) && !FIXED.contains(&name);
+        ours.then(|| format!("{name}{suffix}"))
+    };
     let put_back = |name: &str| name.strip_suffix(&aside).map(str::to_owned);
     let output = derived(renamed(input, &put_aside), derive);
     unquoted(renamed(renamed(output, &suffixed), &put_back), &aside)
@@ -38,12 +48,17 @@ fn derived(input: TokenStream, derive: fn(&DeriveInput) -> TokenStream) -> Token
     }
 }
 
-/// Whether an identifier among the tokens satisfies the test.
-fn contains(tokens: &TokenStream, test: &impl Fn(&str) -> bool) -> bool {
+/// Whether an identifier or a literal among the tokens satisfies its test.
+fn contains(
+    tokens: &TokenStream,
+    ident: &impl Fn(&str) -> bool,
+    literal: &impl Fn(&str) -> bool,
+) -> bool {
     tokens.clone().into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => test(&ident.unraw().to_string()),
-        TokenTree::Group(group) => contains(&group.stream(), test),
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+        TokenTree::Ident(name) => ident(&name.unraw().to_string()),
+        TokenTree::Literal(text) => literal(&text.to_string()),
+        TokenTree::Group(group) => contains(&group.stream(), ident, literal),
+        TokenTree::Punct(_) => false,
     })
 }
 
@@ -96,10 +111,15 @@ mod tests {
     use super::*;
 
     /// Emits an impl with a name of the expansion and a name of the user, which
-    /// is also in a string.
+    /// is also in a string, and the first attribute of the user.
     fn derive(input: &DeriveInput) -> TokenStream {
         let (ident, name) = (&input.ident, input.ident.to_string());
-        quote!(use krate as __dlpack; impl __dlpack::Trait for #ident { type __Other = #name; })
+        let attr = input.attrs.first();
+        quote! {
+            use krate::__private as __dlpack;
+            #attr
+            impl __dlpack::Trait for #ident { type Other = #name; }
+        }
     }
 
     #[test]
@@ -132,7 +152,8 @@ mod tests {
     fn our_names_get_a_suffix_beside_the_same_names() {
         let apart = |input| apart(input, derive).to_string();
         let one = quote! {
-            use krate as __dlpack_; impl __dlpack_::Trait for __dlpack { type __Other = "__dlpack"; }
+            use krate::__private as __dlpack_;
+            impl __dlpack_::Trait for __dlpack { type Other = "__dlpack"; }
         };
         assert_eq!(
             apart(quote!(
@@ -147,7 +168,8 @@ mod tests {
             one.to_string()
         );
         let two = quote! {
-            use krate as __dlpack__; impl __dlpack__::Trait for Tensor_ { type __Other = "Tensor_"; }
+            use krate::__private as __dlpack__;
+            impl __dlpack__::Trait for Tensor_ { type Other = "Tensor_"; }
         };
         assert_eq!(
             apart(quote!(
@@ -155,5 +177,18 @@ mod tests {
             )),
             two.to_string()
         );
+    }
+    #[test]
+    fn literals_of_the_user_stay_as_they_are() {
+        let input = quote! {
+            #[is("rows_aside_", "_aside__", b"x_aside___", "__dlpack")]
+            struct __value;
+        };
+        let expected = quote! {
+            use krate::__private as __dlpack____;
+            #[is("rows_aside_", "_aside__", b"x_aside___", "__dlpack")]
+            impl __dlpack____::Trait for __value { type Other = "__value"; }
+        };
+        assert_eq!(apart(input, derive).to_string(), expected.to_string());
     }
 }

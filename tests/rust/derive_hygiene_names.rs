@@ -2,9 +2,14 @@
 
 #![forbid(unsafe_code)]
 #![expect(dead_code, reason = "the items are obstacles")]
-#![expect(non_camel_case_types, non_upper_case_globals, reason = "the names are the test")]
+#![expect(
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    reason = "the names are the test"
+)]
 
-use tensors::{DLPackExport, DataType, Element, Error};
+use tensors::{DLPackExport, DLPackImport, DataType, Element, Error};
 
 /// Items that an expansion defines in its block.
 mod items {
@@ -37,6 +42,67 @@ mod items {
 
     pub(crate) fn skipped() -> Result<DataType, Error> {
         DataType::try_from(__dlpack::__Here)
+    }
+}
+
+/// Names of variables of an expansion, and texts that resemble them.
+mod variables {
+    use tensors::{AsLayout, DLPackExport, DLPackImport, FromLayout, ImportedStorage, Storage};
+
+    #[derive(DLPackExport, DLPackImport)]
+    #[dlpack(crate = ::tensors, construct = Self::made)]
+    pub(crate) struct __value<const __tensor: usize> {
+        #[dlpack(data)]
+        pub(crate) __error: ImportedStorage<f32>,
+        #[dlpack(shape)]
+        pub(crate) __parts: [usize; __tensor],
+    }
+
+    impl<const __tensor: usize> __value<__tensor> {
+        #[expect(clippy::unnecessary_wraps, reason = "a constructor returns a `Result`")]
+        fn made(
+            data: ImportedStorage<f32>,
+            shape: [usize; __tensor],
+        ) -> Result<Self, tensors::Error> {
+            Ok(Self { __error: data, __parts: shape })
+        }
+    }
+
+    #[derive(Storage)]
+    #[dlpack(crate = ::tensors)]
+    pub(crate) enum __data<const __owner: usize> {
+        Own {
+            __data: Vec<f32>,
+        },
+        #[dlpack(import)]
+        Foreign(ImportedStorage<f32>),
+        Fixed([f32; __owner]),
+    }
+
+    #[derive(AsLayout, FromLayout)]
+    #[dlpack(crate = ::tensors)]
+    pub(crate) struct __shape<const __out: usize> {
+        #[dlpack(shape)]
+        pub(crate) __copied: [usize; __out],
+    }
+
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors, shape(self.len_of("rows_aside_"), self.len_of("__SHAPE")))]
+    pub(crate) struct Table {
+        #[dlpack(slice = f32)]
+        pub(crate) data: Vec<f32>,
+        #[dlpack(skip)]
+        pub(crate) __SHAPE: [usize; 2],
+    }
+
+    impl Table {
+        fn len_of(&self, name: &str) -> usize {
+            match name {
+                "rows_aside_" => self.__SHAPE[0],
+                "__SHAPE" => self.__SHAPE[1],
+                _ => 0,
+            }
+        }
     }
 }
 
@@ -163,6 +229,11 @@ fn expansions_do_not_collide_with_user_names() -> Result<(), Error> {
     assert_eq!((tensor.shape(), tensor.dtype()), (&[2][..], DataType::F32));
     assert_eq!(items::skipped(), Err(Error::NoDType { variant: "__Here" }));
     assert_eq!(parameters::Number::<u8>::DTYPE, DataType::U8);
+    let table = variables::Table { data: vec![0.0; 6], __SHAPE: [2, 3] };
+    let tensor = table.into_dlpack()?;
+    assert_eq!(tensor.shape(), [2, 3]);
+    let value = variables::__value::<2>::from_dlpack(tensor.import()?).expect("it fits");
+    assert_eq!(value.into_dlpack()?.shape(), [2, 3]);
     assert_eq!(values::Number::DTYPE, DataType::F32);
     Ok(())
 }
