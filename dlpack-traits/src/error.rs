@@ -109,6 +109,14 @@ pub enum Error {
     /// The number of elements, or of the bytes that they span, does not fit in the address
     /// space; or an offset or a `len` is beyond 63 bits, or a `len` is negative.
     SizeOverflow,
+    /// All elements together have more bytes than
+    /// [`ImportPolicy::max_bytes`](crate::ImportPolicy::max_bytes) allows.
+    TooManyBytes {
+        /// Bytes of all elements: those of a broadcast tensor count as often as they are named.
+        bytes: u64,
+        /// The most that the import allows.
+        most: u64,
+    },
     /// An element lies outside of the storage, or an `offset` and a `len` select a part
     /// that ends outside of it.
     OutOfBounds {

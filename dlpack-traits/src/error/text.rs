@@ -64,6 +64,11 @@ impl fmt::Display for Error {
             Error::SizeOverflow => {
                 f.write_str("the elements of the tensor do not fit in the address space")
             }
+            Error::TooManyBytes { bytes, most } => write!(
+                f,
+                "expected elements of at most {most} bytes together, got {bytes}; pass a part of the \
+                 tensor, or import it with a larger `max_bytes`"
+            ),
             Error::OutOfBounds { start, end, len } => {
                 write!(f, "the tensor spans bytes {start}..{end} but its storage holds {len}")
             }
@@ -75,8 +80,8 @@ impl fmt::Display for Error {
             Error::Misaligned { dtype, align } => write!(
                 f,
                 "expected {dtype} elements aligned to {align} bytes; copy them, store them in a \
-                 buffer of their own type, choose an aligned offset, or read imported ones with \
-                 `elements`"
+                 buffer of their own type or in a `SharedBuffer<u8>`, choose an aligned offset, or \
+                 read imported ones with `elements`"
             ),
             Error::UnsupportedDType { dtype } => {
                 write!(f, "DLPack 1.3 does not define the element type {dtype}")

@@ -133,7 +133,8 @@ impl ImportedTensor {
     ///
     /// # Errors
     ///
-    /// Those of `from_raw`, and [`Error::NullStrides`] under a policy of strict strides.
+    /// Those of `from_raw`, [`Error::NullStrides`] under a policy of strict strides, and
+    /// [`Error::TooManyBytes`] under one of [`max_bytes`](ImportPolicy::max_bytes).
     ///
     /// # Safety
     ///
@@ -315,6 +316,21 @@ impl ImportedTensor {
     #[inline]
     pub fn numel(&self) -> i64 {
         self.node.checked.place.numel
+    }
+
+    /// Number of bytes of all elements together, as those of a contiguous copy: `nbytes` of NumPy. A
+    /// broadcast tensor has more of them than memory.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, OwnedTensor};
+    ///
+    /// let tensor = OwnedTensor::new(vec![0.0_f32; 6], &[2, 3])?.into_dlpack()?.import()?;
+    /// assert_eq!(tensor.nbytes(), 24);
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    #[inline]
+    pub fn nbytes(&self) -> u64 {
+        self.node.checked.place.nbytes(self.dtype(), self.flags())
     }
 
     /// Data type of the elements.

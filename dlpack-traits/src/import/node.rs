@@ -148,7 +148,10 @@ impl Unowned {
         // Not before: what is read before the allocator is called is saved to the stack.
         let claims = tensor.metadata();
         let allowed = lists.strides.is_some() || policy.allows_null_strides(claims.version);
-        match Place::fast(&claims, numel, reach).filter(|_| allowed) {
+        let place = Place::fast(&claims, numel, reach).filter(|place| {
+            allowed && policy.check_bytes(place.nbytes(claims.dtype, claims.flags)).is_ok()
+        });
+        match place {
             // `copy` has written all numbers.
             Some(place) => Ok(Self { room, checked: Metadata::new(claims, policy, place) }),
             None => Err(Some(room)),
@@ -178,6 +181,7 @@ impl Unowned {
             let (shape, strides) = dims::copy_any(room.zeroed_list(), lists);
             Place::exact(&claims, shape, strides, allowed)?
         };
+        policy.check_bytes(place.nbytes(claims.dtype, claims.flags))?;
         Ok(Self { room, checked: Metadata::new(claims, policy, place) })
     }
 

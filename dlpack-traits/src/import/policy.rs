@@ -1,10 +1,11 @@
 //! Options of an import for structs that break the standard or omit a flag:
 //! [`ImportPolicy`].
 
+use crate::error::Error;
 use crate::version::Version;
 
-/// Which structs an import accepts although they break the standard, and how it treats
-/// legacy structs, which have no flags.
+/// Which structs an import accepts although they break the standard, how it treats legacy structs,
+/// which have no flags, and how many bytes of elements it accepts.
 ///
 /// ```
 /// use dlpack_traits::ImportPolicy;
@@ -17,12 +18,14 @@ use crate::version::Version;
 pub struct ImportPolicy {
     strict_strides: bool,
     legacy_writable: bool,
+    /// The largest number less the most bytes of all elements, so that the default is no limit.
+    less: u64,
 }
 
 impl ImportPolicy {
-    /// Accepts NULL strides, and treats legacy structs as read-only.
+    /// Accepts NULL strides and any number of bytes, and treats legacy structs as read-only.
     pub const fn new() -> Self {
-        Self { strict_strides: false, legacy_writable: false }
+        Self { strict_strides: false, legacy_writable: false, less: 0 }
     }
 
     /// Whether to reject NULL strides where the standard forbids them, which is since
@@ -38,6 +41,30 @@ impl ImportPolicy {
     /// it.
     pub const fn legacy_writable(self, writable: bool) -> Self {
         Self { legacy_writable: writable, ..self }
+    }
+
+    /// The most bytes that all elements together may have
+    /// ([`ImportedTensor::nbytes`](crate::ImportedTensor::nbytes)):
+    /// [`Error::TooManyBytes`](crate::Error::TooManyBytes). The default is no limit.
+    ///
+    /// A broadcast tensor may have any number of elements in memory of one byte, and functions that
+    /// copy it allocate memory for all of them. This limits what one tensor can make them allocate.
+    ///
+    /// ```
+    /// use dlpack_traits::ImportPolicy;
+    ///
+    /// const UPLOAD: ImportPolicy = ImportPolicy::new().max_bytes(64 << 20);
+    /// # let _ = UPLOAD;
+    /// ```
+    pub const fn max_bytes(self, most: u64) -> Self {
+        Self { less: u64::MAX.wrapping_sub(most), ..self }
+    }
+
+    /// Checks the number of bytes of all elements.
+    #[inline(always)]
+    pub(super) fn check_bytes(self, bytes: u64) -> Result<(), Error> {
+        let most = u64::MAX.wrapping_sub(self.less);
+        if bytes <= most { Ok(()) } else { Err(Error::TooManyBytes { bytes, most }) }
     }
 
     /// Whether a struct of that version may have NULL strides.

@@ -61,6 +61,16 @@ impl Metadata {
 }
 
 impl Place {
+    /// Number of bytes of all elements, as of a contiguous copy.
+    #[inline(always)]
+    pub(super) fn nbytes(&self, dtype: DataType, flags: Flags) -> u64 {
+        let padded = flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED);
+        let bits = stored_bits(dtype, padded);
+        // `fast` and `exact` have checked that they fit: less than 2^63 bytes, so less than 2^66 bits.
+        let bits = i128::from(self.numel).wrapping_mul(bits.into()).wrapping_add(7);
+        u64::try_from(bits >> 3).unwrap_or(u64::MAX)
+    }
+
     /// The fast path, for nearly every tensor: fewer than 2^40 elements, at least one, of
     /// whole bytes, at an address. `None` does not mean that the tensor is invalid.
     ///

@@ -57,6 +57,7 @@ pub(in crate::python) fn exchange_error(error: Error) -> PyErr {
         | Error::NotContiguous
         | Error::Overlapping
         | Error::ReadOnly
+        | Error::TooManyBytes { .. }
         | Error::StreamOnHost
         | Error::StreamRefused { .. }
         | Error::StreamUntracked { .. } => error.into(),

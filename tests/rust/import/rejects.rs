@@ -128,6 +128,44 @@ fn malformed_structs_are_rejected_with_their_error() {
 }
 
 /// F5: a strict import rejects NULL strides, in versions that forbid them.
+/// F17: a policy limits the bytes that a copy of the tensor would have.
+#[test]
+fn elements_of_more_bytes_than_the_policy_allows_are_rejected() {
+    fn limited<M: Forge>(case: &Forged, most: u64) -> Result<u64, Error> {
+        let drops = Drops::new();
+        let policy = ImportPolicy::new().max_bytes(most);
+        // SAFETY: as `Forged::import` does.
+        let taken = unsafe { ImportedTensor::from_raw_with(case.raw::<M>(&drops), policy) };
+        assert_eq!(drops.count(), usize::from(taken.is_err()));
+        taken.map(|tensor| tensor.nbytes())
+    }
+    let numbers: Vec<i32> = (0..6).collect();
+    let broadcast = forged(&[1 << 20, 3], &numbers).strided(&[0, 1], 0);
+    let packed = Forged { dtype: DataType::FLOAT4_E2M1FN, ..forged(&[3], &numbers) };
+    let padded = Forged { flags: Flags::IS_SUBBYTE_TYPE_PADDED, ..packed.clone() };
+    for (case, bytes) in [
+        (forged(&[2, 3], &numbers), 24),
+        (forged(&[0, 3], &[]), 0),
+        (forged(&[], &numbers), 4),
+        // 10 dimensions, which only the slow path accepts.
+        (forged(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3], &numbers), 24),
+        (broadcast, 12 << 20),
+        (packed, 2),
+        (padded, 3),
+    ] {
+        assert_eq!(limited::<DLManagedTensorVersioned>(&case, bytes), Ok(bytes));
+        assert_eq!(limited::<DLManagedTensorVersioned>(&case, u64::MAX), Ok(bytes));
+        if let Some(most) = bytes.checked_sub(1) {
+            let error = Err(Error::TooManyBytes { bytes, most });
+            assert_eq!(limited::<DLManagedTensorVersioned>(&case, most), error);
+        }
+    }
+    let plain = forged(&[2, 3], &numbers);
+    assert_eq!(limited::<DLManagedTensor>(&plain, 24), Ok(24));
+    let error = Err(Error::TooManyBytes { bytes: 24, most: 0 });
+    assert_eq!(limited::<DLManagedTensor>(&plain, 0), error);
+}
+
 #[test]
 fn strict_imports_reject_null_strides() {
     fn strictly<M: Forge>(case: &Forged) -> Result<ImportedTensor, Error> {

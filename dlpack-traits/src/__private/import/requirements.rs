@@ -3,7 +3,6 @@
 use alloc::vec;
 
 use super::{DataType, ImportError, ImportedTensor, Order};
-use crate::describe::stored_bits;
 use crate::flags::Flags;
 use crate::import::{Mismatch, MismatchKind};
 use crate::strides;
@@ -346,8 +345,6 @@ pub(super) fn pitched(
 
 /// Size of all elements, in bytes.
 pub(super) fn byte_len(tensor: &ImportedTensor) -> usize {
-    let bits = i128::from(stored_bits(tensor.dtype(), is_padded(tensor)));
-    // They have at most `isize::MAX` bytes, so this does not overflow.
-    let bits = bits.saturating_mul(tensor.numel().into());
-    usize::try_from(bits.saturating_add(7) >> 3).unwrap_or(usize::MAX)
+    // They have at most `isize::MAX` bytes.
+    usize::try_from(tensor.nbytes()).unwrap_or(usize::MAX)
 }
