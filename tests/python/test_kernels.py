@@ -288,7 +288,7 @@ def test_handed_to_a_class_of_ours():
 @pytest.mark.parametrize("cls", [int, dict, str])
 def test_types_that_take_no_tensors(cls):
     """The error message states the reason, and the tensor is released."""
-    with pytest.raises(TypeError, match="neither an exchange table nor"), nothing_left():
+    with pytest.raises(TypeError, match="neither an exchange table that makes"), nothing_left():
         testing.hand_to(cls, "int8")
 
 
@@ -322,6 +322,41 @@ def test_a_tensor_is_consumed_once(script, error, releases):
         with pytest.raises(error):
             testing.hand_to(cls, "int8")
         assert testing.live() == live
+
+
+def test_a_table_that_fails_loses_few_relays():
+    """Without a `from_dlpack` its class makes no more objects. Rule X9."""
+    cls = scripted()
+    testing.script(status=-1)
+    before = testing.allocations()
+    for error in [BufferError] * 16 + [TypeError] * 100:
+        with pytest.raises(error):
+            testing.hand_to(cls, "int8")
+    assert testing.allocations() <= before + 20
+    assert testing.scripted_calls() == {"wrap": 16}
+
+
+def test_a_class_whose_table_fails_is_made_by_from_dlpack():
+    """Which is called from the 17th failure on. Rule X9."""
+    cls = scripted()
+    cls.from_dlpack = classmethod(lambda cls, tensor: cls())
+    testing.script(status=-1)
+    for _ in range(16):
+        with pytest.raises(BufferError):
+            testing.hand_to(cls, "int8")
+    with nothing_left():
+        assert type(testing.hand_to(cls, "int8")) is cls
+
+
+def test_a_class_of_ours_that_rejects_a_tensor_keeps_its_table():
+    """It returns the tensor, so there is no relay. Rule X9."""
+    check_leaks(lambda: pytest.raises(TypeError, testing.hand_to, Floats, "int8"), rounds=100)
+    assert testing.hand_to(Floats, "float32").values()
+
+
+def test_a_class_that_makes_no_objects_is_not_called():
+    """Its table would refuse every tensor."""
+    check_leaks(lambda: pytest.raises(TypeError, testing.hand_to, Growing, "int8"), rounds=100)
 
 
 def test_a_failure_of_torch_releases_the_tensor():

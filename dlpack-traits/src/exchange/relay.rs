@@ -2,8 +2,8 @@
 //! tensor: [`Relay`].
 //!
 //! PyTorch does not release the tensor if it fails to create the object; other libraries
-//! do. After a failure the relay, about a hundred bytes, is leaked, because the callee may
-//! still call its deleter.
+//! do. After a failure the relay, about a hundred bytes, is freed by its deleter, which the
+//! callee may still call, and otherwise lost: [`LostRelay`].
 
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
@@ -34,14 +34,42 @@ pub(crate) struct Relay {
 const CALLED: u8 = 0;
 /// It succeeded: the deleter releases the tensor, and frees the relay.
 const TAKEN: u8 = 1;
-/// It failed, and `send` released the tensor: the deleter does nothing.
+/// It failed, and `send` released the tensor: the deleter only frees the relay.
 const REVOKED: u8 = 2;
 /// The deleter was called before the function returned: the tensor is released.
 const DELETED: u8 = 3;
 
+/// The result of [`Relay::send`].
+pub(crate) struct Sent<R> {
+    pub(crate) result: R,
+    /// The relay of a callee that failed and did not call its deleter.
+    pub(crate) lost: Option<LostRelay>,
+}
+
+/// A relay that only the callee can free, by its deleter.
+#[must_use = "the relay is leaked unless the callee calls its deleter"]
+pub(crate) struct LostRelay(NonNull<Relay>);
+
+impl LostRelay {
+    /// Frees the relay.
+    ///
+    /// # Safety
+    ///
+    /// 1. The callee does not use the struct any more.
+    #[cfg(any(feature = "pyo3", test))]
+    pub(crate) unsafe fn free(self) {
+        // SAFETY: the relay came from a box, `send` has returned, and by 1 nothing uses it.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
 impl Relay {
     /// Passes a tensor to `call`, whose result says whether it succeeded. The tensor is
     /// released exactly once, by the callee or by this function.
+    ///
+    /// A callee that fails may have changed the struct, so that its deleter and context are those
+    /// of the callee, as `RollbackImport` does: the tensor then has a second owner, and that
+    /// deleter is called.
     ///
     /// # Safety
     ///
@@ -52,7 +80,7 @@ impl Relay {
     pub(crate) unsafe fn send<R, E>(
         tensor: NonNull<DLManagedTensorVersioned>,
         call: impl FnOnce(*mut DLManagedTensorVersioned) -> Result<R, E>,
-    ) -> Result<R, E> {
+    ) -> Sent<Result<R, E>> {
         // SAFETY: by 1 the struct is valid.
         let mut managed = unsafe { tensor.read() };
         managed.deleter = Some(delete);
@@ -64,20 +92,30 @@ impl Relay {
         // SAFETY: the relay was just allocated. The context is a pointer to all of it.
         unsafe { (*place).manager_ctx = relay.cast() };
         let result = call(place);
-        let next = if result.is_ok() { TAKEN } else { REVOKED };
+        // SAFETY: the relay is not freed before its state is `TAKEN` or `REVOKED`.
+        let is_changed = result.is_err() && unsafe { (*place).manager_ctx } != relay.cast();
+        let next = if result.is_ok() || is_changed { TAKEN } else { REVOKED };
         // SAFETY: the relay is not freed before its state is `TAKEN` or `REVOKED`.
         let before = unsafe { (*relay).state.swap(next, Ordering::AcqRel) };
         if before == DELETED {
             // SAFETY: the relay came from a box, and by 2 nothing uses it any more.
             drop(unsafe { Box::from_raw(relay) });
-        } else if next == REVOKED {
-            // The callee that failed may call the deleter later, so the relay is not
-            // freed.
-            // SAFETY: 1. By 1 the struct is valid. The relay's deleter does not release
-            // it any more.
-            unsafe { release(tensor) };
+            return Sent { result, lost: None };
         }
-        result
+        let left = match next {
+            REVOKED => Some(tensor),
+            _ if is_changed => NonNull::new(place),
+            _ => None,
+        };
+        if let Some(left) = left {
+            // SAFETY: 1. By 1 the struct `tensor` is valid, and the relay's deleter does not
+            // release it any more. The relay's struct is valid too: a callee that changed it left
+            // a deleter for its caller, and calls that of the relay when it has finished.
+            unsafe { release(left) };
+        }
+        // The callee that failed may call the deleter later, so the relay is not freed.
+        let lost = NonNull::new(relay).filter(|_| next == REVOKED).map(LostRelay);
+        Sent { result, lost }
     }
 }
 
@@ -94,15 +132,14 @@ unsafe extern "C" fn delete(managed: *mut DLManagedTensorVersioned) {
     let &Relay { tensor, ref state, .. } = unsafe { &*relay };
     // From here on `send` may free it, if it has not returned.
     let before = state.swap(DELETED, Ordering::AcqRel);
-    if before == REVOKED {
-        return;
+    if before != REVOKED {
+        // SAFETY: 1. The struct was valid and the caller's to give away (1 of `send`), and
+        // `send` passed it on to the caller of this deleter, who by 2 calls it once.
+        unsafe { release(tensor) };
     }
-    // SAFETY: 1. The struct was valid and the caller's to give away (1 of `send`), and
-    // `send` passed it on to the caller of this deleter, who by 2 calls it once.
-    unsafe { release(tensor) };
-    if before == TAKEN {
+    if before != CALLED {
         // SAFETY: the relay came from a box, and `send` does not use it after the state
-        // is `TAKEN`.
+        // is `TAKEN` or `REVOKED`.
         drop(unsafe { Box::from_raw(relay) });
     }
 }
@@ -125,6 +162,8 @@ unsafe fn release(tensor: NonNull<DLManagedTensorVersioned>) {
 mod tests {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
+    use core::ptr;
+    use core::sync::atomic::AtomicPtr;
 
     use super::*;
     use crate::describe::{Describe, Description};
@@ -148,7 +187,7 @@ mod tests {
         let tensor = NonNull::new(tensor.into_raw()).unwrap();
         // SAFETY: 1. The tensor was just exported. 2. The tests call the deleter at most
         // once.
-        (unsafe { Relay::send(tensor, call) }, alive)
+        (unsafe { Relay::send(tensor, call) }.result, alive)
     }
 
     fn run_deleter(managed: *mut DLManagedTensorVersioned) {
@@ -198,14 +237,36 @@ mod tests {
             Err(())
         });
         assert_eq!(Arc::strong_count(&alive), 1);
-        let managed = kept.unwrap();
+        // It frees the relay.
+        run_deleter(kept.unwrap());
+        assert_eq!(Arc::strong_count(&alive), 1);
+    }
+
+    /// The struct of a callee that keeps the tensor after its failure.
+    static KEPT: AtomicPtr<DLManagedTensorVersioned> = AtomicPtr::new(ptr::null_mut());
+
+    unsafe extern "C" fn keep(managed: *mut DLManagedTensorVersioned) {
+        KEPT.store(managed, Ordering::Relaxed);
+    }
+
+    #[test]
+    fn failed_and_shared() {
+        let mut before = None;
+        let (_, alive) = send(|managed| {
+            // SAFETY: the struct belongs to this function during the call.
+            let initial = unsafe { managed.read() };
+            before = Some(initial);
+            let manager_ctx = ptr::null_mut();
+            let kept = DLManagedTensorVersioned { manager_ctx, deleter: Some(keep), ..initial };
+            // SAFETY: as above.
+            unsafe { managed.write(kept) };
+            Err(())
+        });
+        assert_eq!(Arc::strong_count(&alive), 2, "the callee uses it");
+        let managed = KEPT.load(Ordering::Relaxed);
+        // SAFETY: the deleter of the relay was not called.
+        unsafe { managed.write(before.unwrap()) };
         run_deleter(managed);
         assert_eq!(Arc::strong_count(&alive), 1);
-        // `send` leaks the relay of a failed call, because the callee may still use it;
-        // here the callee is done.
-        // SAFETY: the relay was not freed.
-        let relay = unsafe { (*managed).manager_ctx }.cast::<Relay>();
-        // SAFETY: the relay came from a box, and nothing uses it any more.
-        drop(unsafe { Box::from_raw(relay) });
     }
 }

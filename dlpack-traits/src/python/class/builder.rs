@@ -16,6 +16,7 @@ use crate::python::export::class_methods::ClassMethods;
 use crate::python::export::export_class::ExportClass;
 use crate::python::table::publish::publish_as;
 use crate::python::table::py_host::PyHost;
+use crate::python::table::type_cache::Makes;
 
 /// Starts to configure a Python class of tensors. By default it exports tensors on the
 /// CPU and does not import.
@@ -79,11 +80,13 @@ impl ClassOptions {
         class: &Bound<'_, PyType>,
         methods: &ClassMethods,
         table: &'static DLPackExchangeAPI,
+        makes_objects: bool,
     ) -> PyResult<()> {
+        let makes = if makes_objects { Makes::Ours } else { Makes::Nothing };
         methods.install(class)?;
-        publish_as(class, table, ATTRIBUTE)?;
+        publish_as(class, table, ATTRIBUTE, makes)?;
         if self.old_name {
-            publish_as(class, table, OLD_ATTRIBUTE)?;
+            publish_as(class, table, OLD_ATTRIBUTE, makes)?;
         }
         Ok(())
     }
@@ -100,18 +103,25 @@ mod sealed {
     use pyo3::types::PyType;
 
     pub trait AddTo<T> {
+        /// Whether the exchange table creates objects.
+        const MAKES_OBJECTS: bool;
+
         /// Adds the methods that this type parameter of the builder requests.
         fn add_to(class: &Bound<'_, PyType>) -> PyResult<()>;
     }
 }
 
 impl<T> sealed::AddTo<T> for NotImportable {
+    const MAKES_OBJECTS: bool = false;
+
     fn add_to(_: &Bound<'_, PyType>) -> PyResult<()> {
         Ok(())
     }
 }
 
 impl<T: ImportClass> sealed::AddTo<T> for Importable {
+    const MAKES_OBJECTS: bool = true;
+
     fn add_to(class: &Bound<'_, PyType>) -> PyResult<()> {
         add_from_dlpack::<T>(class)
     }
@@ -215,7 +225,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
             table::<T, PyHost<false>, B, I>()
         };
         let class = py.get_type::<T>();
-        self.options.install(&class, &ClassMethods::of::<T, B>(), table)?;
+        self.options.install(&class, &ClassMethods::of::<T, B>(), table, I::MAKES_OBJECTS)?;
         if self.options.array_like {
             array_like::install::<T>(&class)?;
         }

@@ -23,14 +23,14 @@ use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::exchange::foreign_table::{AllocateFunction, ForeignTable, WrapFunction};
+use crate::exchange::foreign_table::AllocateFunction;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{Exclusive, ImportPolicy, ImportedTensor};
 use crate::panic::catch_panic;
 use crate::python::adopt::adopt;
 use crate::python::convert::{exchange_error, ok_or_discard};
-use crate::python::table::calls::{self, OwnedTensor};
 use crate::python::table::lookup::foreign_table_of;
+use crate::python::table::maker::{Maker, OwnedTensor};
 
 /// Allocates a tensor with the allocator of a Python type, to return it as an object of
 /// that type.
@@ -64,9 +64,8 @@ pub fn allocate<'py>(
     prototype: &Prototype<'_>,
 ) -> PyResult<Allocated<'py>> {
     let py = class.py();
-    let Some(ForeignTable { allocate: Some(allocate), wrap: Some(wrap), .. }) =
-        foreign_table_of(class)?
-    else {
+    let allocate = foreign_table_of(class)?.and_then(|table| table.allocate);
+    let (Some(allocate), Some(maker)) = (allocate, Maker::of(class)?) else {
         return Err(PyTypeError::new_err(format!(
             "`{}` has no exchange table that allocates tensors; make the tensor in Rust, and hand it \
              over with `python::to_object`",
@@ -90,7 +89,7 @@ pub fn allocate<'py>(
             tensor.device(),
         )));
     }
-    Ok(Allocated { tensor, is_filled: false, wrap, py })
+    Ok(Allocated { tensor, is_filled: false, maker, py })
 }
 
 /// Allocates a tensor of the dtype, shape and device of another one; see [`allocate`].
@@ -127,7 +126,7 @@ pub fn allocate_like<'py>(
 pub struct Allocated<'py> {
     tensor: ImportedTensor,
     is_filled: bool,
-    wrap: WrapFunction,
+    maker: Maker,
     py: Python<'py>,
 }
 
@@ -205,7 +204,7 @@ impl<'py> Allocated<'py> {
         let tensor = OwnedTensor::of_import(self.tensor).ok_or_else(|| {
             PyRuntimeError::new_err("an allocator's tensor is a versioned one, or there is none")
         })?;
-        calls::wrap(py, self.wrap, tensor)
+        self.maker.make(py, tensor)
     }
 }
 

@@ -9,7 +9,6 @@ use pyo3::types::PyType;
 
 use crate::backend::Backend;
 use crate::device::Device;
-use crate::exchange::foreign_table::{ForeignTable, WrapFunction};
 use crate::export::DLPackExport;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
@@ -18,8 +17,7 @@ use crate::python::convert::{discard, exchange_error};
 use crate::python::export::offer_once::offer_once;
 use crate::python::export::reexport::offer;
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
-use crate::python::table::calls;
-use crate::python::table::lookup::foreign_table_of;
+use crate::python::table::maker::Maker;
 use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module};
 use crate::stream::StreamArg;
 
@@ -87,20 +85,20 @@ pub(super) fn object_like<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
     let class = like.cast::<PyType>().map_or_else(|_| like.get_type(), Clone::clone);
-    let from_dlpack = match foreign_table_of(&class)? {
+    let from_dlpack = match Maker::of(&class)? {
         None if NumPy::is_array_class(&class)? => None,
-        Some(ForeignTable { wrap: Some(wrap), .. }) => {
+        Some(maker) => {
             let tensor: ImportedStorage =
                 ImportedStorage::new(tensor.import().map_err(exchange_error)?)
                     .map_err(exchange_error)?;
-            return match wrapped(py, wrap, &tensor) {
+            return match wrapped(py, maker, &tensor) {
                 Err(error) if is_refusal(py, &error) && !is_of_library(&class)? => {
                     by_numpy_after(py, error, tensor)
                 }
                 object => object,
             };
         }
-        _ => from_dlpack_like(like, &class)?.filter(|found| !NumPy::has_importer(found)),
+        None => from_dlpack_like(like, &class)?.filter(|found| !NumPy::has_importer(found)),
     };
     match from_dlpack {
         Some(from_dlpack) => offer_to(
@@ -121,16 +119,12 @@ pub(super) fn object_on_device<'py, E: DLPackExport + Send + 'static>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
     let class = like.get_type();
-    if let Some(ForeignTable { wrap: Some(wrap), .. }) = foreign_table_of(&class)? {
-        return calls::wrap(
-            py,
-            wrap,
-            tensor.into_dlpack_on(consumer).map_err(exchange_error)?.into(),
-        );
+    if let Some(maker) = Maker::of(&class)? {
+        return maker.make(py, tensor.into_dlpack_on(consumer).map_err(exchange_error)?.into());
     }
     let Some(from_dlpack) = from_dlpack_like(like, &class)? else {
         return Err(PyTypeError::new_err(format!(
-            "`{}` has neither an exchange table nor a `from_dlpack`",
+            "`{}` has neither an exchange table that makes objects nor a `from_dlpack`",
             class.name()?
         )));
     };
@@ -179,10 +173,10 @@ fn by_numpy_after(
 /// Creates an object with another owner of the tensor.
 fn wrapped<'py>(
     py: Python<'py>,
-    wrap: WrapFunction,
+    maker: Maker,
     tensor: &ImportedStorage,
 ) -> PyResult<Bound<'py, PyAny>> {
-    calls::wrap(py, wrap, tensor.to_dlpack().map_err(exchange_error)?.into())
+    maker.make(py, tensor.to_dlpack().map_err(exchange_error)?.into())
 }
 
 /// Finds the `from_dlpack` of a library.

@@ -4,21 +4,15 @@
 use alloc::format;
 use alloc::string::ToString;
 use core::ffi::{c_int, c_void};
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use pyo3::exceptions::{PyBufferError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::device::Device;
-use crate::exchange::foreign_table::{
-    ExportFunction, Outcome, StreamFunction, ViewFunction, WrapFunction,
-};
-use crate::exchange::relay::Relay;
-use crate::ffi::{
-    DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensorVersioned, DLTensor,
-};
+use crate::exchange::foreign_table::{ExportFunction, Outcome, StreamFunction, ViewFunction};
+use crate::ffi::{DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLTensor};
 use crate::import::{ImportPolicy, ImportedTensor};
-use crate::managed::ManagedTensor;
 use crate::python::adopt::adopt;
 use crate::python::convert::ok_or_discard;
 use crate::python::interpreter::pending_exception::is_pending;
@@ -119,69 +113,15 @@ pub(in crate::python) fn stream(
     }
 }
 
-/// A tensor for [`wrap`], which releases it or gives it away: a valid struct of major version
-/// 1, whose deleter is called once.
-#[must_use = "the tensor leaks unless it is passed to `wrap`"]
-pub(in crate::python) struct OwnedTensor(NonNull<DLManagedTensorVersioned>);
-
-impl OwnedTensor {
-    /// Takes a tensor out of the value that imported it; `None` for a tensor in a legacy
-    /// struct, and for one without a struct.
-    pub(in crate::python) fn of_import(tensor: ImportedTensor) -> Option<Self> {
-        NonNull::new(tensor.into_raw().ok()?).map(Self)
-    }
-}
-
-impl From<ManagedTensor> for OwnedTensor {
-    fn from(tensor: ManagedTensor) -> Self {
-        match NonNull::new(tensor.into_raw()) {
-            Some(tensor) => Self(tensor),
-            None => unreachable!("a managed tensor is not NULL"),
-        }
-    }
-}
-
-/// Creates an object from a tensor. On failure the tensor is released.
-///
-/// # Errors
-///
-/// As for [`view`].
-pub(in crate::python) fn wrap(
-    py: Python<'_>,
-    function: WrapFunction,
-    OwnedTensor(tensor): OwnedTensor,
-) -> PyResult<Bound<'_, PyAny>> {
-    // The outer error means that the function failed, and may not have taken the tensor;
-    // the inner error, that an object owns the tensor.
-    let call = |tensor| -> PyResult<PyResult<_>> {
-        let mut object = ptr::null_mut();
-        // SAFETY: the function is from a table. It takes ownership of the tensor, and the
-        // result may be written.
-        let status = unsafe { function.get()(tensor, &raw mut object) };
-        let raised = match outcome(py, status, !object.is_null()) {
-            Outcome::Done => None,
-            Outcome::RaisedWithResult => Some(PyErr::fetch(py)),
-            failure => return Err(failed(py, failure, "managed_tensor_to_py_object_no_sync")),
-        };
-        // SAFETY: this thread is attached, and this function owns the reference, which is not
-        // NULL in these outcomes.
-        let object = unsafe { Bound::from_owned_ptr(py, object.cast()) };
-        Ok(raised.map_or(Ok(object), Err))
-    };
-    // SAFETY: 1 (the struct is valid, its deleter may be called once): by its type, `tensor`
-    // is such a struct. 2. The library that made the table is trusted to call a deleter once.
-    unsafe { Relay::send(tensor, call) }?
-}
-
 /// Classifies the result of a call before which no exception was set.
 #[inline]
-fn outcome(py: Python<'_>, status: c_int, made: bool) -> Outcome {
+pub(super) fn outcome(py: Python<'_>, status: c_int, made: bool) -> Outcome {
     Outcome::of(status, made, is_pending(py))
 }
 
 /// Makes the exception of a call without a result.
 #[cold]
-fn failed(py: Python<'_>, outcome: Outcome, function: &str) -> PyErr {
+pub(super) fn failed(py: Python<'_>, outcome: Outcome, function: &str) -> PyErr {
     match outcome {
         Outcome::Done | Outcome::Raised | Outcome::RaisedWithResult => PyErr::fetch(py),
         Outcome::FailedSilently => PyBufferError::new_err(format!(

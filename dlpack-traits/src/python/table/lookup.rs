@@ -10,7 +10,7 @@ use crate::python::convert::{ok_or_discard, ok_unless_exit};
 use crate::python::interpreter::exit::watch;
 use crate::python::numpy::NumPy;
 use crate::python::table::owner_class::{Found, Table, owner_of, table_in};
-use crate::python::table::type_cache::{Added, CachedType, TypeCache};
+use crate::python::table::type_cache::{Added, CachedType, Makes, TypeCache};
 
 /// The cache of looked-up types. It holds a reference to each type in it, so no other
 /// type has the address of a cached type. Tables, and the classes to which they belong,
@@ -93,7 +93,7 @@ pub(in crate::python) fn foreign_table_of(
 
 /// Returns the table of a type, and whether its objects may have lazy bits.
 #[inline]
-fn cached(class: &Bound<'_, PyType>) -> PyResult<(Table, bool)> {
+pub(super) fn cached(class: &Bound<'_, PyType>) -> PyResult<(Table, bool)> {
     match REMEMBERED.table_of(class.as_ptr().cast()) {
         Some(found) => Ok(found),
         None => look_up(class).map(|found| (found.table, found.has_lazy_bits)),
@@ -102,7 +102,7 @@ fn cached(class: &Bound<'_, PyType>) -> PyResult<(Table, bool)> {
 
 /// Reads a table that the cache returned.
 #[inline(always)]
-fn read(table: Table) -> Option<ForeignTable> {
+pub(super) fn read(table: Table) -> Option<ForeignTable> {
     // SAFETY: 1. The table is from a capsule whose name says that it contains a table.
     // The library that made it is trusted to have made it as the standard says, for the
     // life of the process.
@@ -212,10 +212,25 @@ fn belongs_to(
 /// Records that a table belongs to a class, because this crate published it there. Code
 /// that copies the attribute to another class then does not make this class lose its
 /// table.
-pub(in crate::python) fn remember_own(class: &Bound<'_, PyType>, capsule: &Bound<'_, PyAny>) {
+pub(in crate::python) fn remember_own(
+    class: &Bound<'_, PyType>,
+    capsule: &Bound<'_, PyAny>,
+    makes: Makes,
+) {
     let Some(table) = table_in(capsule) else { return };
     belongs_to(capsule, table, class, Found::Shared);
+    set_makes(table, |_| makes);
     remember(class, CachedType { table, ..CachedType::without_table(class.as_ptr().cast()) });
+}
+
+/// How a table creates objects.
+pub(super) fn makes(table: Table) -> Makes {
+    REMEMBERED.makes(table)
+}
+
+/// Changes how a table creates objects.
+pub(super) fn set_makes(table: Table, change: impl Fn(Makes) -> Makes) {
+    REMEMBERED.set_makes(table, change);
 }
 
 /// Caches what was found for a class.

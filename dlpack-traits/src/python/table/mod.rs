@@ -7,6 +7,8 @@ pub(in crate::python) mod lazy_bits;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod lookup;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod maker;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod owner_class;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod publish;

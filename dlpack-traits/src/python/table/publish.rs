@@ -9,6 +9,7 @@ use pyo3::types::PyType;
 use crate::exchange::{ATTRIBUTE, CAPSULE};
 use crate::ffi::DLPackExchangeAPI;
 use crate::python::table::lookup::remember_own;
+use crate::python::table::type_cache::Makes;
 
 /// Publishes an exchange table on a type, under `__dlpack_c_exchange_api__`.
 ///
@@ -50,14 +51,16 @@ pub unsafe fn publish(
     class: &Bound<'_, PyType>,
     table: &'static DLPackExchangeAPI,
 ) -> PyResult<()> {
-    publish_as(class, table, ATTRIBUTE)
+    publish_as(class, table, ATTRIBUTE, Makes::Foreign(0))
 }
 
-/// Publishes a table on a type, under the given attribute name.
+/// Publishes a table on a type, under the given attribute name. `makes` says how it creates
+/// objects.
 pub(in crate::python) fn publish_as(
     class: &Bound<'_, PyType>,
     table: &'static DLPackExchangeAPI,
     attribute: &'static CStr,
+    makes: Makes,
 ) -> PyResult<()> {
     let table = core::ptr::from_ref(table).cast_mut();
     // SAFETY: `class` proves that this thread is attached; the name and the table are
@@ -67,6 +70,6 @@ pub(in crate::python) fn publish_as(
     // exception set.
     let capsule = unsafe { Bound::from_owned_ptr_or_err(class.py(), capsule) }?;
     class.setattr(attribute.to_string_lossy().as_ref(), &capsule)?;
-    remember_own(class, &capsule);
+    remember_own(class, &capsule, makes);
     Ok(())
 }

@@ -7,14 +7,12 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use crate::exchange::foreign_table::ForeignTable;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::convert::{exchange_error, ok_or_discard, ok_unless_exit};
 use crate::python::export::reexport::offer;
 use crate::python::numpy::{NumPy, array_of};
-use crate::python::table::calls;
-use crate::python::table::lookup::foreign_table_of;
+use crate::python::table::maker::Maker;
 
 /// Converts a tensor to a Python object of a given type, zero-copy.
 ///
@@ -49,15 +47,15 @@ pub fn to_object<'py>(
     tensor: ManagedTensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
-    if let Some(ForeignTable { wrap: Some(wrap), .. }) = foreign_table_of(class)? {
-        return calls::wrap(py, wrap, tensor.into());
+    if let Some(maker) = Maker::of(class)? {
+        return maker.make(py, tensor.into());
     }
     if NumPy::is_array_class(class)? {
         return array_of(py, tensor);
     }
     let Some(from_dlpack) = from_dlpack_of(class)? else {
         return Err(PyTypeError::new_err(format!(
-            "`{}` has neither an exchange table nor a `from_dlpack`",
+            "`{}` has neither an exchange table that makes objects nor a `from_dlpack`",
             class.name()?
         )));
     };

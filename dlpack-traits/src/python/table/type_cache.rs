@@ -43,9 +43,27 @@ impl CachedType {
 pub(crate) struct TypeCache {
     places: [Slot; PLACES],
     writing: Mutex<()>,
-    /// The addresses of tables, and of the classes to which they belong. A program has as
-    /// many as libraries publish.
-    owners: Mutex<Vec<(usize, usize)>>,
+    /// A program has as many as libraries publish.
+    owners: Mutex<Vec<Owner>>,
+}
+
+/// The addresses of a table and of a class to which it belongs.
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    table: usize,
+    class: usize,
+    makes: Makes,
+}
+
+/// How the function of a table that creates objects treats a tensor when it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Makes {
+    /// This crate published the table, for a class without objects made of tensors.
+    Nothing,
+    /// This crate published the table: the caller still owns the tensor.
+    Ours,
+    /// Another library's: the relay of the tensor is lost, as happened so often.
+    Foreign(u8),
 }
 
 /// The result of [`TypeCache::add_owner`].
@@ -104,7 +122,25 @@ impl TypeCache {
     /// this crate published the table on each, or C code copied it.
     pub(crate) fn owners_of(&self, table: Table) -> Vec<usize> {
         let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        owners.iter().filter(|owner| owner.0 == table.addr()).map(|owner| owner.1).collect()
+        let of_table = owners.iter().filter(|owner| owner.table == table.addr());
+        of_table.map(|owner| owner.class).collect()
+    }
+
+    /// How a table that belongs to a class creates objects.
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn makes(&self, table: Table) -> Makes {
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let owner = owners.iter().find(|owner| owner.table == table.addr());
+        owner.map_or(Makes::Foreign(0), |owner| owner.makes)
+    }
+
+    /// Changes how a table that belongs to a class creates objects.
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn set_makes(&self, table: Table, change: impl Fn(Makes) -> Makes) {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        for owner in owners.iter_mut().filter(|owner| owner.table == table.addr()) {
+            owner.makes = change(owner.makes);
+        }
     }
 
     /// Records that a table belongs to a class. With `alone` it returns `Refused` if the
@@ -112,15 +148,16 @@ impl TypeCache {
     /// classes while two threads look them up, only one class gets it.
     pub(crate) fn add_owner(&self, table: Table, class: *mut c_void, alone: bool) -> Added {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut others = owners.iter().filter(|owner| owner.0 == table.addr()).peekable();
-        let has_others = others.peek().is_some();
-        if others.any(|owner| owner.1 == class.addr()) {
+        let (table, class) = (table.addr(), class.addr());
+        let mut others = owners.iter().filter(|owner| owner.table == table).peekable();
+        let makes = others.peek().map(|owner| owner.makes);
+        if others.any(|owner| owner.class == class) {
             return Added::Known;
         }
-        if (alone && has_others) || owners.try_reserve(1).is_err() {
+        if (alone && makes.is_some()) || owners.try_reserve(1).is_err() {
             return Added::Refused;
         }
-        owners.push((table.addr(), class.addr()));
+        owners.push(Owner { table, class, makes: makes.unwrap_or(Makes::Foreign(0)) });
         Added::New
     }
 
