@@ -21,8 +21,13 @@ LEFT_OUT = {
 }
 
 
+@pytest.fixture(autouse=True)
+def fresh_script():
+    testing.script()
+
+
 class Scripted:
-    """Objects with a table that fails without releasing the tensor."""
+    """Objects with a table of another library."""
 
     __dlpack_c_exchange_api__ = testing.scripted_table()
 
