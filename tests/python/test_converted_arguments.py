@@ -1,6 +1,7 @@
 """Arguments that are converted because their type asks for it, and those that are not."""
 
 import array
+import threading
 
 import pytest
 from conftest import check_leaks, require, run_in_a_new_process
@@ -51,7 +52,7 @@ def test_an_array_that_meets_the_type_is_not_copied():
     given = np.ones(3)
     assert arguments.convert_floats(given)[1] is given
     made = arguments.convert_floats([1.0])[1]
-    assert type(made) is np.ndarray and made.dtype == "f4"
+    assert type(made) is np.ndarray and made.dtype == "f8"
 
 
 def test_integers_keep_their_values():
@@ -81,11 +82,18 @@ class Exports:
         ("convert_bytes", [1.5], r"`numpy\.asarray\(x\)\.astype\('uint8'\)`"),
         ("convert_bytes", Exports(), r"`numpy\.from_dlpack\(x\)\.astype\('uint8'\)`"),
         ("convert_floats", [1j], "expected float32, got complex128"),
-        ("convert_floats", "text", "expected float32, got <U4"),
-        ("convert_floats", ["1"], "expected float32, got <U1"),
-        ("convert_floats", None, "expected float32, got object"),
-        ("convert_floats", np.array(["2020"], "M8[Y]"), "datetime64"),
-        ("convert_any", object(), "expected an array, got object"),
+        ("convert_floats", "text", "expected float32, got <U4 in `str`; pass numbers"),
+        ("convert_floats", ["1"], "expected float32, got <U1 in `list`; pass numbers"),
+        ("convert_floats", None, "expected float32, got `NoneType`; pass numbers"),
+        ("convert_floats", {1}, "expected float32, got `set`; pass numbers"),
+        ("convert_floats", {"a": 1}, "expected float32, got `dict`; pass numbers"),
+        ("convert_floats", iter([1.0]), "expected float32, got `list_iterator`; pass numbers"),
+        ("convert_floats", [None], "expected float32, got `list`; pass numbers"),
+        ("convert_floats", np.array(["2020"], "M8[Y]"), r"got an array of datetime64\[Y\]"),
+        ("convert_floats", np.array([None]), "expected float32, got an array of object"),
+        ("convert_floats", np.ndarray, "the object is the class `numpy.ndarray`"),
+        ("convert_floats", np, "the object is a module"),
+        ("convert_any", object(), "expected an array, got `object`"),
     ],
 )
 def test_values_that_could_be_lost_are_not_converted(function, given, message):
@@ -98,8 +106,6 @@ def test_other_requirements_are_not_converted():
         arguments.convert_bytes([[1], [2]])
     with pytest.raises(ValueError):
         arguments.convert_floats([[1], [2, 3]])
-    with pytest.raises(TypeError, match="expected float32, got float64"):
-        arguments.convert_floats(np.ones(2).__dlpack__())
     assert arguments.convert_any([[1.0, 2.0]]) == ("float64", [1, 2])
     assert arguments.convert_any(np.ones(2, "f2")) == ("float16", [2])
 
@@ -130,17 +136,14 @@ def test_the_error_of_a_producer_arrives():
         arguments.convert_floats(Refusing())
 
 
-class Twice(WithArray):
-    """A tensor that needs a conversion, and that raises when it is exported again."""
+class Raising(WithArray):
+    """A tensor that raises when it is exported, and that NumPy can convert."""
 
     def __init__(self, error):
-        self.error, self.calls = error, 0
+        self.error = error
 
     def __dlpack__(self, **keywords):
-        self.calls += 1
-        if self.calls > 1:
-            raise self.error
-        return np.ones(2).__dlpack__(**keywords)
+        raise self.error
 
     def __dlpack_device__(self):
         return 1, 0
@@ -149,13 +152,13 @@ class Twice(WithArray):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError, KeyError])
 def test_only_a_refusal_leads_to_a_second_attempt(error):
     with pytest.raises(error):
-        arguments.convert_floats(Twice(error()))
+        arguments.convert_floats(Raising(error()))
     for refusal in [TypeError, BufferError, RuntimeError, ValueError]:
-        assert arguments.convert_floats(Twice(refusal()))[0] == [1.5, 2.5]
+        assert arguments.convert_floats(Raising(refusal()))[0] == [1.5, 2.5]
 
 
 def test_a_failed_second_attempt_names_the_refusal():
-    class Failing(Twice):
+    class Failing(Raising):
         def __array__(self, dtype=None, copy=None):
             raise LookupError("of the array")
 
@@ -163,6 +166,191 @@ def test_a_failed_second_attempt_names_the_refusal():
     with pytest.raises(LookupError, match="of the array") as raised:
         arguments.convert_floats(Failing(refusal))
     assert raised.value.__cause__ is refusal
+
+
+class Once:
+    """A tensor that is exported once."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.__dict__.pop("array").__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __array__(self, dtype=None, copy=None):
+        raise AssertionError
+
+
+INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+FLOATS = ["f2", "f4", "f8"]
+COMPLEX = ["c8", "c16"]
+LAYOUTS = [
+    lambda x: x,
+    lambda x: x.T,
+    lambda x: x[::2, ::-1],
+    lambda x: np.asfortranarray(x)[1:],
+    lambda x: x[:, 1],
+    lambda x: x[0, :1].reshape(()),
+    lambda x: x[:0],
+    lambda x: np.broadcast_to(x[0], (3, *x[0].shape)),
+]
+
+
+@pytest.mark.parametrize("from_", ["?", *INTEGERS, *FLOATS, *COMPLEX])
+def test_every_numeric_dtype_is_converted_as_by_numpy(from_):
+    """The tensor is exported once, and NumPy does not convert it."""
+    random = np.random.default_rng(5)
+    values = random.integers(0, 2 if from_ == "?" else 100, (700, 4)).astype(from_)
+    for to in [*INTEGERS, *FLOATS, *COMPLEX]:
+        if not np.can_cast(from_, to, "same_kind") and not (
+            from_ in INTEGERS and to in INTEGERS
+        ):
+            with pytest.raises(TypeError, match="values could be lost"):
+                arguments.converted(Once(values), np.dtype(to).name)
+            continue
+        for layout in LAYOUTS:
+            given = layout(values)
+            made = arguments.converted(Once(given), np.dtype(to).name)
+            assert made.dtype == to and made.shape == given.shape
+            np.testing.assert_array_equal(made, given.astype(to))
+
+
+@pytest.mark.parametrize("from_", INTEGERS)
+@pytest.mark.parametrize("to", INTEGERS)
+def test_integers_at_the_ends_of_their_range(from_, to):
+    a, b = np.iinfo(from_), np.iinfo(to)
+    ends = {a.min, a.max, b.min, b.max, b.min - 1, b.max + 1, 0, -1}
+    for value in sorted(end for end in ends if a.min <= end <= a.max):
+        given = np.array([1, value], from_)
+        if b.min <= value <= b.max:
+            assert arguments.converted(given, np.dtype(to).name).tolist() == [1, value]
+        else:
+            with pytest.raises(ValueError, match="with a value that does not fit"):
+                arguments.converted(given, np.dtype(to).name)
+
+
+def test_a_finite_number_does_not_become_infinite():
+    """Rule W8."""
+    for to, values in [
+        ("float32", np.array([1e300])),
+        ("float32", [1.0, -1e39]),
+        ("float16", np.array([65520.0])),
+        ("float16", np.array([70000])),
+        ("float64", np.array([np.finfo(np.longdouble).max])),
+        ("complex64", np.array([1e300j])),
+        ("complex64", np.array([1e300])),
+    ]:
+        with np.errstate(all="ignore"):
+            with pytest.raises(ValueError, match="with a value that does not fit"):
+                arguments.converted(values, to)
+    special = np.array([np.inf, -np.inf, np.nan, 3e38])
+    np.testing.assert_array_equal(arguments.converted(special, "float32"), special.astype("f4"))
+
+
+def test_numbers_are_rounded_as_by_numpy():
+    """Once: a large integer is not rounded to a `float64` first."""
+    random = np.random.default_rng(6)
+    bits = random.integers(0, 2**64, 5000, "u8", endpoint=False)
+    for given in [bits, bits.view("i8"), bits.view("f8"), bits.view("f4")]:
+        given = given[np.isfinite(given)]
+        for to in ["float32", "float16", "float64"]:
+            with np.errstate(all="ignore"):
+                expected = given.astype(to)
+            fit = np.isfinite(expected)
+            np.testing.assert_array_equal(arguments.converted(given[fit], to), expected[fit])
+
+
+def test_all_small_floats_are_converted():
+    ml_dtypes = require("ml_dtypes")
+    names = ["bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn"]
+    names += ["float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
+    for name in names:
+        dtype = np.dtype(getattr(ml_dtypes, name))
+        bits = np.arange(256, dtype="u1") if dtype.itemsize == 1 else np.arange(2**16, dtype="u2")
+        given = bits.view(dtype)
+        np.testing.assert_array_equal(
+            arguments.converted(given, "float32"), given.astype("f4")
+        )
+    given = np.random.default_rng(7).standard_normal(1000)
+    for sample in [given, given.astype("f4"), (given * 1e9).astype("i8")]:
+        expected = sample.astype(ml_dtypes.bfloat16).astype("f4")
+        np.testing.assert_array_equal(arguments.converted_bf16(sample), expected)
+    assert arguments.converted_bf16(given.astype(ml_dtypes.bfloat16)).tolist() == expected_of(
+        given.astype(ml_dtypes.bfloat16)
+    )
+
+
+def test_a_large_integer_is_rounded_once():
+    """A `float64` has no room for the last bit, which decides between two codes."""
+    ties = np.array([(0b100000001 << 50) + 1, (0b100000001 << 50) - 1, 0b100000001 << 50])
+    assert arguments.converted_bf16(ties).tolist() == [
+        float(0b10000001 << 51),
+        float(0b1000000 << 52),
+        float(0b1000000 << 52),
+    ]
+    assert arguments.converted_bf16(-ties).tolist()[0] == -float(0b10000001 << 51)
+
+
+def expected_of(given):
+    return given.astype("f4").tolist()
+
+
+class Subclass(np.ndarray):
+    """A subclass of a NumPy array."""
+
+
+def packed():
+    """A field of a packed record, whose strides are not multiples of its size."""
+    return np.array([(1, 2.0), (3, 4.0)], [("a", "u1"), ("b", "f4")])["b"]
+
+
+@pytest.mark.parametrize("of", [lambda x: x, lambda x: x.view(Subclass)], ids=["exact", "subclass"])
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        (np.array([1, 2], ">f4"), [1, 2]),
+        (np.array([[1, 2]], ">i8").T, [1, 2]),
+        (np.array([1, 2], np.longdouble), [1, 2]),
+        (packed(), [2, 4]),
+        (np.array(5, ">i2"), [5]),
+    ],
+    ids=["big-endian", "transposed", "longdouble", "packed", "0-d"],
+)
+def test_what_numpy_does_not_export_is_copied(of, given, expected):
+    assert arguments.convert_floats(of(given))[0] == expected
+    assert arguments.convert_any(of(given))[1] == list(given.shape)
+
+
+def test_bytes_are_numbers():
+    for given in [b"\x01\xff", bytearray(b"\x01\xff"), memoryview(b"\x01\xff")]:
+        assert arguments.convert_bytes(given) == [1, 255]
+    assert arguments.convert_bytes(b"12") == [49, 50] and arguments.convert_bytes(b"") == []
+
+
+def test_a_capsule_is_converted():
+    assert arguments.convert_floats(np.ones(2).__dlpack__())[0] == [1, 1]
+
+
+def test_other_threads_run_during_a_long_conversion():
+    """The calling thread is detached from the interpreter."""
+    given, counts, done = np.ones(20_000_000), [], threading.Event()
+
+    def count():
+        while not done.is_set():
+            counts.append(0)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = len(counts)
+    arguments.convert_any(given)
+    arguments.converted(given, "float32")
+    during = len(counts) - before
+    done.set()
+    thread.join()
+    assert during > 10
 
 
 def test_each_argument_is_released_once():
@@ -200,3 +388,16 @@ def test_tensors_of_pytorch():
     values, same = arguments.convert_floats(tensor)
     assert values == [0, 1, 2] and same is tensor
     assert arguments.convert_bytes(torch.tensor([1, 2])) == [1, 2]
+    # NumPy does not convert these.
+    gradient = torch.arange(3, dtype=torch.float64, requires_grad=True)
+    assert arguments.convert_floats(gradient)[0] == [0, 1, 2]
+    for dtype in [torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2]:
+        assert arguments.convert_floats(tensor.to(dtype))[0] == [0, 1, 2]
+    assert arguments.converted(torch.tensor([1 + 2j]), "complex128").tolist() == [1 + 2j]
+
+
+def test_tensors_of_mlx_and_pyarrow():
+    mlx = require("mlx.core")
+    assert arguments.convert_floats(mlx.array([1, 2], dtype=mlx.bfloat16))[0] == [1, 2]
+    pyarrow = require("pyarrow")
+    assert arguments.convert_floats(pyarrow.array([True, False]))[0] == [1, 0]

@@ -6,6 +6,8 @@ mod pieces;
 mod row;
 mod source;
 mod tiles;
+#[cfg(feature = "pyo3")]
+mod zeroed;
 
 pub(crate) use axes::Axes;
 pub(crate) use pieces::Pieces;

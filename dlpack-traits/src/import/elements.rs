@@ -6,11 +6,15 @@ use core::marker::PhantomData;
 
 use super::ImportedTensor;
 use super::block;
+#[cfg(feature = "pyo3")]
+use super::copied::turned;
 use super::typed::Typed;
 use crate::copy::{Axes, Part, Pieces, Source};
 use crate::element::{AnyBits, BitsAreValid, ByValue, Readable};
 use crate::error::Error;
 use crate::storage::{Access, BlockBuffer, block_len};
+#[cfg(feature = "pyo3")]
+use crate::strides::MAX_NDIM;
 
 /// The elements of an imported tensor, read by value: [`ImportedTensor::elements`]. Other owners
 /// may write them meanwhile.
@@ -98,6 +102,38 @@ impl ImportedTensor {
             access: self.access(),
             read_as: PhantomData,
         })
+    }
+}
+
+#[cfg(feature = "pyo3")]
+impl ImportedTensor {
+    /// The elements as a type of the same size: [`elements`](Self::elements) if it is their type,
+    /// and otherwise their bits as integers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`] and [`Error::NoBackend`]; [`Error::ElementMismatch`] for another size.
+    pub(crate) fn stored_as<T: Readable>(&self) -> Result<Elements<'_, T>, Error> {
+        let (found, requested) = (self.dtype(), T::DTYPE);
+        if found == requested {
+            return self.elements();
+        }
+        self.on_host()?;
+        let size = size_of::<T>();
+        if !T::ANY_BITS || !T::AXES.is_empty() || found.byte_size() != Some(size) {
+            return Err(Error::ElementMismatch { requested, found });
+        }
+        let bytes = self.byte_range();
+        let typed = Typed {
+            first: self.data_ptr().cast_mut(),
+            shape: self.shape(),
+            strides: self.strides(),
+            step: isize::try_from(size).unwrap_or(0),
+            // All elements together have at most `isize::MAX` bytes.
+            len: usize::try_from(self.numel()).unwrap_or(0),
+        };
+        let (access, read_as) = (self.access(), PhantomData);
+        Ok(Elements { typed, bytes: (bytes.start, bytes.end), access, read_as })
     }
 }
 
@@ -356,6 +392,19 @@ impl<'a, T: Readable> Elements<'a, T> {
     #[inline]
     pub fn try_for_each_block(&self, f: impl FnMut(&[T])) -> Result<(), Error> {
         self.try_each(Visit::RowMajor, f)
+    }
+
+    /// As [`try_for_each_block`](Self::try_for_each_block), in column-major order of the indices.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_for_each_block`](Self::try_for_each_block).
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn try_for_each_block_by_columns(&self, f: impl FnMut(&[T])) -> Result<(), Error> {
+        let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
+        let shape = turned(self.typed.shape, 0, &mut shape);
+        let strides = turned(self.typed.strides, 0, &mut strides);
+        Elements { typed: Typed { shape, strides, ..self.typed }, ..*self }.try_for_each_block(f)
     }
 
     /// Calls a function with blocks of elements, in the order of the memory, and validates

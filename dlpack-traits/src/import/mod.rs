@@ -7,6 +7,8 @@
 //! ([`Exclusive`]).
 
 mod block;
+#[cfg(feature = "pyo3")]
+mod cast;
 mod copied;
 mod dims;
 mod element_iter;
@@ -36,6 +38,8 @@ mod slices;
 mod typed;
 mod validate;
 
+#[cfg(feature = "pyo3")]
+pub(crate) use cast::{CastError, is_allowed};
 pub use elements::Elements;
 pub use elements_mut::ElementsMut;
 pub use elements_part::{ElementsPart, ElementsPartMut};

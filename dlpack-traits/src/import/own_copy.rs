@@ -66,7 +66,7 @@ impl ImportedTensor {
 
 /// The order of the axes in memory: column-major if the strides ascend, otherwise
 /// row-major. Axes of size 1 and broadcast axes (stride 0) are ignored.
-fn memory_order(shape: &[i64], strides: &[i64]) -> Order {
+pub(super) fn memory_order(shape: &[i64], strides: &[i64]) -> Order {
     let steps = || {
         let steps = shape.iter().zip(strides).filter(|&(&dim, &stride)| dim > 1 && stride != 0);
         steps.map(|(_, stride)| stride.unsigned_abs())

@@ -43,7 +43,7 @@ pub(super) fn import(
 pub(super) fn import_mut(object: &Bound<'_, PyAny>) -> PyResult<ImportedTensor> {
     let imported = import_unexplained(object, &ImportOptions::new());
     // Also if it was rejected for its masked elements, with another advice.
-    if NumPy::is_of_subclass(object) {
+    if NumPy::is_of_subclass(object)? {
         check_not_masked(object)?;
     }
     imported.map_err(|error| not_imported(object, &Advice::InPlace, error))

@@ -6,20 +6,21 @@ use core::ops::Deref;
 
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyMemoryView, PyString};
 use pyo3::{Borrowed, intern};
 
-use super::advice::Library;
-use super::{PyTensor, checks};
+use super::{PyTensor, checks, exceptions};
 use crate::dtype::DataType;
-use crate::import::{ImportedElement, ImportedTensor, is_of_numpy};
-use crate::python::convert::{discard, is_exit, is_refusal};
+use crate::import::{CastError, ImportedElement, ImportedTensor, is_allowed};
+use crate::python::convert::{Bounded, class_name, discard, is_exit, is_refusal};
 use crate::python::import::from_dlpack::{check_mask, from_dlpack, import_unexplained};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::object_kind::ObjectKind;
+use crate::python::import::missing_protocol::instead_of;
+use crate::python::import::object_kind::{ObjectKind, has};
+use crate::python::interpreter::detach::detached;
 
-/// An array argument that is converted by NumPy if it is not an array, or has another dtype:
-/// a list, a number, an object of the buffer protocol or with `__array__`.
+/// An array argument that is converted if it has another dtype, or if it is not a tensor: a list,
+/// a number, an object of the buffer protocol or with `__array__`.
 ///
 /// ```ignore,no_run,standalone_crate
 /// use dlpack_traits::python::{Convert, PyTensor};
@@ -32,22 +33,27 @@ use crate::python::import::object_kind::ObjectKind;
 /// }
 /// ```
 ///
-/// An array that meets the type is passed as it is, zero-copy. Otherwise NumPy converts it: it
-/// copies lists, numbers and elements of another dtype. An empty array converts to any numeric
-/// dtype. Otherwise the rule is NumPy's `casting="same_kind"`, and integers must keep their values:
+/// An array that meets the type is passed as it is, zero-copy. A tensor of any library with another
+/// numeric dtype is copied in Rust, in one pass. NumPy makes an array of every other object, and of
+/// an array that its library does not export: in another byte order, or of a field of a packed
+/// record. An array without elements converts to any numeric dtype. Otherwise values are kept:
 ///
 /// | from | to | |
 /// |---|---|---|
 /// | `bool`, integers | integers | if every value fits; otherwise `ValueError` |
-/// | `bool`, integers, floats | floats, complex numbers | rounded to the nearest value |
+/// | `bool`, integers, floats | floats, complex numbers | rounded to the nearest value; `ValueError` if a finite one would become infinite |
+/// | complex numbers | complex numbers | the same |
 /// | floats, complex numbers | integers | `TypeError` |
 /// | integers, floats, complex numbers | `bool` | `TypeError` |
 /// | complex numbers | floats | `TypeError` |
 /// | text, objects, times | | `TypeError` |
 ///
+/// Floats include `float16`, `bfloat16` and those of 8 bits. A tensor of PyTorch that requires a
+/// gradient is converted as `x.detach()` is.
+///
 /// The number of dimensions and the device are not converted.
 /// [`as_object`](PyTensor::as_object) is the array that was passed, or the array that NumPy
-/// made of another object.
+/// made of another object. Its dtype is the one before the cast.
 ///
 /// A [`PyTensorMut`](super::PyTensorMut) cannot be converted, because the function would
 /// write to the copy:
@@ -59,8 +65,9 @@ use crate::python::import::object_kind::ObjectKind;
 ///
 /// # Errors
 ///
-/// Those of [`PyTensor`], and `TypeError` if a conversion is needed and NumPy is not
-/// installed.
+/// Those of [`PyTensor`], and `TypeError` if an object is not a tensor and NumPy is not installed.
+/// Other exceptions than a refusal of the producer (`TypeError`, `BufferError`, `RuntimeError`,
+/// `ValueError`) are passed on.
 #[derive(Debug)]
 pub struct Convert<A: Convertible>(pub A);
 
@@ -85,17 +92,14 @@ mod sealed {
 impl<T: ImportedElement, const N: usize> sealed::FromObject for PyTensor<'_, T, N> {
     fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (tensor, source) = match import_unexplained(object, &ImportOptions::new()) {
-            Ok(tensor) if is_to_be_cast::<T>(object, &tensor) => {
-                drop(tensor);
-                let array = converted(object, T::DTYPE, array_of_tensor)?;
-                (from_dlpack(&array)?, object.clone())
-            }
             Ok(tensor) => (tensor, object.clone()),
-            Err(error) if is_to_be_made(object, &error)? => {
-                let array = after(object.py(), error, || converted(object, T::DTYPE, asarray))?;
-                (from_dlpack(&array)?, array)
+            Err(error) => by_numpy_after(object, error, T::DTYPE)?,
+        };
+        let tensor = match T::DTYPE {
+            Some(to) if to != tensor.dtype() && tensor.device().is_host() => {
+                cast(object, &tensor, to)?
             }
-            Err(error) => return Err(error),
+            _ => tensor,
         };
         checks::check::<T>(object, &tensor, N)?;
         Ok(Self::new(tensor, source.unbind()))
@@ -119,141 +123,173 @@ impl<A: Convertible> Deref for Convert<A> {
     }
 }
 
-/// Whether the elements of a tensor have another type. A capsule can be imported only once,
-/// and memory of a device is not copied.
-fn is_to_be_cast<T: ImportedElement>(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> bool {
-    let has_other_type = T::DTYPE.is_some_and(|dtype| dtype != tensor.dtype());
-    has_other_type && tensor.device().is_host() && !object.is_exact_instance_of::<PyCapsule>()
+/// Copies the elements of a tensor as another type.
+#[cold]
+fn cast(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+    to: DataType,
+) -> PyResult<ImportedTensor> {
+    /// Elements from which on other Python threads run meanwhile: 20 µs.
+    const LONG: i64 = 1 << 15;
+    let found = tensor.dtype();
+    let cast = if tensor.numel() < LONG {
+        tensor.cast(to)
+    } else {
+        detached(object.py(), || tensor.cast(to))
+    };
+    cast.map_err(|error| match error {
+        CastError::NotAllowed => exceptions::not_cast(object, tensor, to),
+        CastError::OutOfRange => PyValueError::new_err(format!(
+            "expected {to}, got {found} with a value that does not fit"
+        )),
+        CastError::Tensor(error) => error.into(),
+    })
 }
 
-/// Whether NumPy may convert an object that was not imported: one that does not implement the
-/// DLPack protocol, or an array of NumPy that it cannot export, such as one of another byte
-/// order.
-fn is_to_be_made(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<bool> {
+/// Makes an array of NumPy of an object that was not imported, and imports it: of an object that
+/// is not a tensor, and after a refusal of an array of NumPy, or of a tensor with an `__array__`.
+///
+/// # Errors
+///
+/// The first error if there is no second attempt. An error of the second one has a refusal as its
+/// cause.
+#[cold]
+fn by_numpy_after<'py>(
+    object: &Bound<'py, PyAny>,
+    error: PyErr,
+    to: Option<DataType>,
+) -> PyResult<(ImportedTensor, Bound<'py, PyAny>)> {
     let py = object.py();
-    if is_exit(py, error) {
-        return Ok(false);
+    if is_exit(py, &error) {
+        return Err(error);
     }
     let kind = ObjectKind::of(object)?;
-    if kind == ObjectKind::NumPy {
-        check_mask(object)?;
-        return Ok(is_refusal(py, error));
-    }
-    Ok(!kind.is_tensor())
-}
-
-/// Makes an array of NumPy that has elements of the type `dtype`.
-#[cold]
-fn converted<'py>(
-    object: &Bound<'py, PyAny>,
-    dtype: Option<DataType>,
-    array: fn(&Bound<'py, PyAny>, &Bound<'py, PyModule>) -> PyResult<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = object.py();
-    let numpy = match py.import(intern!(py, "numpy")) {
-        Ok(numpy) => numpy,
-        Err(error) if error.is_instance_of::<PyImportError>(py) => {
-            let class = object.get_type().fully_qualified_name()?.to_string();
-            let instead = PyTypeError::new_err(format!(
-                "{}, got `{class}`, which only NumPy could convert; NumPy cannot be imported: {}",
-                expected(dtype),
-                error.value(py)
-            ));
-            discard(py, error);
-            return Err(instead);
+    let is_for_numpy = match kind {
+        ObjectKind::NumPy => {
+            check_mask(object)?;
+            is_refusal(py, &error)
         }
-        Err(error) => return Err(error),
-    };
-    let array = array(object, &numpy)?;
-    let found = array.getattr(intern!(py, "dtype"))?;
-    let from: char = found.getattr(intern!(py, "kind"))?.extract()?;
-    let Some(dtype) = dtype else {
-        return if "OSUMm".contains(from) {
-            Err(not_cast(object, None, &found))
-        } else {
-            Ok(array)
-        };
-    };
-    if !is_of_numpy(dtype) {
-        return Err(not_cast(object, Some(dtype), &found));
-    }
-    let to = numpy.call_method1(intern!(py, "dtype"), (dtype.to_string(),))?;
-    let kind: char = to.getattr(intern!(py, "kind"))?.extract()?;
-    let are_integers = "biu".contains(from) && "iu".contains(kind);
-    let is_empty = array.getattr(intern!(py, "size"))?.extract::<usize>()? == 0;
-    let rule = (&found, &to, intern!(py, "same_kind"));
-    let is_allowed = !"OSUMm".contains(from)
-        && (are_integers
-            || is_empty
-            || numpy.call_method1(intern!(py, "can_cast"), rule)?.is_truthy()?);
-    if !is_allowed {
-        return Err(not_cast(object, Some(dtype), &found));
-    }
-    let keywords = PyDict::new(py);
-    keywords.set_item(intern!(py, "copy"), false)?;
-    let made = array.call_method(intern!(py, "astype"), (&to,), Some(&keywords))?;
-    let is_equal = || numpy.call_method1(intern!(py, "array_equal"), (&made, &array))?.is_truthy();
-    if are_integers && !is_equal()? {
-        return Err(PyValueError::new_err(format!(
-            "{}, got {found} with a value that does not fit",
-            expected(Some(dtype))
-        )));
-    }
-    Ok(made)
-}
-
-/// An array over the memory of an object that implements the DLPack protocol. The elements
-/// may have a type that only `__array__` supports.
-fn array_of_tensor<'py>(
-    object: &Bound<'py, PyAny>,
-    numpy: &Bound<'py, PyModule>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = object.py();
-    match numpy.call_method1(intern!(py, "from_dlpack"), (object,)) {
-        Err(error) if is_refusal(py, &error) && object.hasattr(intern!(py, "__array__"))? => {
-            after(py, error, || asarray(object, numpy))
+        ObjectKind::Table | ObjectKind::DLPack => {
+            is_refusal(py, &error) && has(&object.get_type(), "__array__")?
         }
-        array => array,
+        ObjectKind::Capsule | ObjectKind::Class | ObjectKind::Module => false,
+        _ => true,
+    };
+    if !is_for_numpy && kind.is_tensor() {
+        return Err(error);
     }
-}
-
-/// Makes a second attempt after a refusal. An error of it has the refusal as its cause.
-fn after<T>(py: Python<'_>, refusal: PyErr, attempt: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    match attempt() {
+    let made = if is_for_numpy {
+        by_numpy(object, kind, to)
+    } else {
+        Err(exceptions::not_a_number(object, kind, to))
+    };
+    match made {
         Ok(made) => {
-            discard(py, refusal);
+            discard(py, error);
             Ok(made)
         }
-        Err(error) => {
-            error.set_cause(py, Some(refusal));
-            Err(error)
+        Err(second) if !kind.is_tensor() => Err(instead_of(py, error, second)),
+        Err(second) => {
+            if second.cause(py).is_none() {
+                second.set_cause(py, Some(error));
+            }
+            Err(second)
         }
     }
 }
 
-fn asarray<'py>(
+/// Makes an array of NumPy that exports its elements, and imports it.
+fn by_numpy<'py>(
     object: &Bound<'py, PyAny>,
-    numpy: &Bound<'py, PyModule>,
-) -> PyResult<Bound<'py, PyAny>> {
-    numpy.call_method1(intern!(object.py(), "asarray"), (object,))
+    kind: ObjectKind,
+    to: Option<DataType>,
+) -> PyResult<(ImportedTensor, Bound<'py, PyAny>)> {
+    let py = object.py();
+    let numpy = numpy_for(object, to)?;
+    let asarray = intern!(py, "asarray");
+    let array = match kind {
+        // `numpy.asarray` would make an array of text.
+        ObjectKind::Bytes => numpy.call_method1(asarray, (PyMemoryView::from(object)?,))?,
+        _ => numpy.call_method1(asarray, (object,))?,
+    };
+    let dtype = array.getattr(intern!(py, "dtype"))?;
+    let letter = |name: &Bound<'py, PyString>| dtype.getattr(name)?.extract::<char>();
+    let (number, size) = (letter(intern!(py, "kind"))?, letter(intern!(py, "char"))?);
+    let array = match (number, size) {
+        ('f', 'g') => finite(&numpy, &array, "float64", to)?,
+        ('c', 'G') => finite(&numpy, &array, "complex128", to)?,
+        ('O' | 'S' | 'U' | 'M' | 'm', _) => {
+            return Err(exceptions::not_numbers(object, kind, &array, to));
+        }
+        _ => match import_unexplained(&array, &ImportOptions::new()) {
+            Ok(tensor) => return Ok((tensor, array)),
+            Err(error) if !is_refusal(py, &error) => return Err(error),
+            Err(error) => {
+                discard(py, error);
+                if is_small_float(&dtype)? {
+                    // A type of another package, such as `ml_dtypes.bfloat16`.
+                    array.call_method1(intern!(py, "astype"), ("float32",))?
+                } else if "biufc".contains(number) {
+                    // Another order of bytes, or strides that are not a multiple of an element.
+                    let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
+                    numpy.call_method1(intern!(py, "array"), (&array, native))?
+                } else {
+                    return Err(exceptions::not_numbers(object, kind, &array, to));
+                }
+            }
+        },
+    };
+    Ok((from_dlpack(&array)?, array))
 }
 
-fn expected(dtype: Option<DataType>) -> String {
-    match dtype {
-        Some(dtype) => format!("expected {dtype}"),
-        None => "expected an array".to_string(),
+/// Imports NumPy.
+fn numpy_for<'py>(
+    object: &Bound<'py, PyAny>,
+    to: Option<DataType>,
+) -> PyResult<Bound<'py, PyModule>> {
+    let py = object.py();
+    match py.import(intern!(py, "numpy")) {
+        Err(error) if error.is_instance_of::<PyImportError>(py) => {
+            let instead = PyTypeError::new_err(format!(
+                "{}, got {}, which only NumPy could convert; NumPy cannot be imported: {}",
+                exceptions::expected(to),
+                class_name(&object.get_type())?,
+                Bounded(&error.value(py).to_string())
+            ));
+            discard(py, error);
+            Err(instead)
+        }
+        numpy => numpy,
     }
 }
 
-/// The error for elements that the rule does not convert.
-fn not_cast(object: &Bound<'_, PyAny>, dtype: Option<DataType>, found: &Bound<'_, PyAny>) -> PyErr {
-    let advice = match (dtype, Library::of(object)) {
-        (_, Err(interrupt)) => return interrupt,
-        (Some(dtype), Ok(library)) => library.cast_by_numpy(dtype),
-        (None, Ok(_)) => String::new(),
-    };
-    PyTypeError::new_err(format!(
-        "{}, got {found}, which is not converted because values could be lost{advice}",
-        expected(dtype),
-    ))
+/// Converts floats of a size that depends on the platform, unless a finite one would become
+/// infinite.
+fn finite<'py>(
+    numpy: &Bound<'py, PyModule>,
+    array: &Bound<'py, PyAny>,
+    dtype: &str,
+    to: Option<DataType>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    let made = array.call_method1(intern!(py, "astype"), (dtype,))?;
+    let are_finite = |array| numpy.call_method1(intern!(py, "isfinite"), (array,));
+    let equal = (are_finite(array)?, are_finite(&made)?);
+    if numpy.call_method1(intern!(py, "array_equal"), equal)?.is_truthy()? {
+        return Ok(made);
+    }
+    Err(PyValueError::new_err(format!(
+        "{}, got {} with a value that does not fit",
+        exceptions::expected(to),
+        array.getattr(intern!(py, "dtype"))?
+    )))
+}
+
+/// Whether a dtype of NumPy is a float of 16 or 8 bits, by its name. `float32` has its values.
+fn is_small_float(dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let name = dtype.getattr(intern!(dtype.py(), "name"))?.extract::<String>()?;
+    Ok(DataType::from_name(&name).is_some_and(|found| {
+        found.lanes() == 1 && found.bits() <= 16 && is_allowed(found, DataType::F32)
+    }))
 }

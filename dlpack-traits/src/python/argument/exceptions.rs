@@ -6,14 +6,15 @@ use alloc::string::{String, ToString};
 use core::fmt;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::advice::Library;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::{ImportError, ImportedTensor};
-use crate::python::convert::{class_name, is_exit};
-use crate::python::import::missing_protocol::{Advice, instead_of, text_of};
+use crate::python::convert::{Bounded, class_name, is_exit};
+use crate::python::import::missing_protocol::{Advice, instead_of, text_of, text_unless_tensor};
 use crate::python::import::object_kind::ObjectKind;
 
 /// Makes the exception for an argument that could not be imported: a `TypeError` that suggests
@@ -24,11 +25,7 @@ pub(super) fn not_imported(object: &Bound<'_, PyAny>, advice: &Advice, error: Py
     if is_exit(py, &error) {
         return error;
     }
-    let text = ObjectKind::of(object).and_then(|kind| match kind.is_tensor() {
-        true => Ok(None),
-        false => text_of(object, kind, advice).map(Some),
-    });
-    match text {
+    match text_unless_tensor(object, advice) {
         Ok(None) => error,
         Ok(Some(text)) => instead_of(py, error, PyTypeError::new_err(text)),
         Err(exit) => exit,
@@ -123,6 +120,63 @@ fn with_advice(object: &Bound<'_, PyAny>, error: impl FnOnce(Library) -> PyErr) 
     match Library::of(object) {
         Ok(library) => error(library),
         Err(interrupt) => interrupt,
+    }
+}
+
+/// "expected float32".
+pub(super) fn expected(dtype: Option<DataType>) -> String {
+    match dtype {
+        Some(dtype) => format!("expected {dtype}"),
+        None => String::from("expected an array"),
+    }
+}
+
+/// Makes the exception for elements that the rule of casts does not convert.
+#[cold]
+pub(super) fn not_cast(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, to: DataType) -> PyErr {
+    let found = tensor.dtype();
+    with_advice(object, |library| {
+        let advice = library.cast_by_numpy(to);
+        PyTypeError::new_err(format!(
+            "expected {to}, got {found}, which is not converted because values could be lost{advice}"
+        ))
+    })
+}
+
+/// Makes the exception for an object of which NumPy makes an array without numbers.
+#[cold]
+pub(super) fn not_numbers(
+    object: &Bound<'_, PyAny>,
+    kind: ObjectKind,
+    array: &Bound<'_, PyAny>,
+    to: Option<DataType>,
+) -> PyErr {
+    let py = object.py();
+    let text = || -> PyResult<String> {
+        let dtype = array.getattr(intern!(py, "dtype"))?;
+        let letter = dtype.getattr(intern!(py, "kind"))?.extract::<char>()?;
+        let name = dtype.str()?;
+        let name = Bounded(&name.to_string_lossy()).to_string();
+        let found = match (kind, letter) {
+            (ObjectKind::NumPy, _) => format!("an array of {name}"),
+            (_, 'O') => class_name(&object.get_type())?,
+            _ => format!("{name} in {}", class_name(&object.get_type())?),
+        };
+        Ok(format!("{}, got {found}; pass numbers", expected(to)))
+    };
+    text().map_or_else(|error| error, PyTypeError::new_err)
+}
+
+/// Makes the exception for a class or a module in place of an array.
+#[cold]
+pub(super) fn not_a_number(
+    object: &Bound<'_, PyAny>,
+    kind: ObjectKind,
+    to: Option<DataType>,
+) -> PyErr {
+    match text_of(object, kind, &Advice::Convert(to)) {
+        Ok(text) => PyTypeError::new_err(text),
+        Err(exit) => exit,
     }
 }
 

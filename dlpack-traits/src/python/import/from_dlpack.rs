@@ -116,7 +116,7 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
     if object.is_exact_instance_of::<PyCapsule>() {
         return out_of_capsule(object, options);
     }
-    if NumPy::is_of_subclass(object) {
+    if NumPy::is_of_subclass(object)? {
         check_mask(object)?;
     }
     let tensor = call_and_import(object, options)?;

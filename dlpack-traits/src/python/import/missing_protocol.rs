@@ -22,11 +22,7 @@ pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> P
     if is_exit(py, &error) {
         return error;
     }
-    let explained = ObjectKind::of(object).and_then(|kind| match kind.is_tensor() {
-        true => Ok(None),
-        false => text_of(object, kind, &Advice::Convert(None)).map(Some),
-    });
-    match explained {
+    match text_unless_tensor(object, &Advice::Convert(None)) {
         Ok(None) => error,
         Ok(Some(text)) => {
             let explained = PyAttributeError::new_err(text);
@@ -45,6 +41,19 @@ pub(in crate::python) enum Advice {
     Convert(Option<DataType>),
     /// None, because the function would change the copy.
     InPlace,
+}
+
+/// Makes the message about an object, if it is not a tensor.
+///
+/// # Errors
+///
+/// As for [`text_of`].
+pub(in crate::python) fn text_unless_tensor(
+    object: &Bound<'_, PyAny>,
+    advice: &Advice,
+) -> PyResult<Option<String>> {
+    let kind = ObjectKind::of(object)?;
+    if kind.is_tensor() { Ok(None) } else { text_of(object, kind, advice).map(Some) }
 }
 
 /// Makes the message about an object that is not a tensor.

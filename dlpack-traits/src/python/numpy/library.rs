@@ -1,6 +1,5 @@
 //! The objects of NumPy that imports and results use: [`NumPy`].
 
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -63,17 +62,24 @@ impl NumPy {
     ///
     /// As for [`get`](Self::get).
     pub(in crate::python) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let numpy = Self::of_class(&object.get_type())?;
-        Ok(numpy.is_some_and(|numpy| numpy.has(object)))
+        match Self::of_class(&object.get_type())? {
+            Some(numpy) => numpy.has(object),
+            None => Ok(false),
+        }
     }
 
     /// Whether an object is of a subclass of NumPy's arrays, if this module has imported NumPy.
     /// [`of_class`](Self::of_class) does so for the first object of such a class.
+    ///
+    /// # Errors
+    ///
+    /// Those of `issubclass`.
     #[inline]
-    pub(in crate::python) fn is_of_subclass(object: &Bound<'_, PyAny>) -> bool {
-        Self::loaded(object.py()).is_some_and(|numpy| {
-            !core::ptr::eq(object.get_type_ptr(), numpy.array.as_ptr().cast()) && numpy.has(object)
-        })
+    pub(in crate::python) fn is_of_subclass(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match Self::loaded(object.py()) {
+            Some(numpy) if !numpy.is_class_of(object) => numpy.has(object),
+            _ => Ok(false),
+        }
     }
 
     /// `numpy.ma` if the object is a masked array. Code that makes one has imported the module.
@@ -94,13 +100,17 @@ impl NumPy {
         Ok(is_masked.then_some(ma))
     }
 
-    /// Whether an object is an array of this class or of a subclass.
+    /// Whether an object is an array of this class.
     #[inline]
-    fn has(&self, object: &Bound<'_, PyAny>) -> bool {
-        let (class, array) = (object.get_type_ptr(), self.array.as_ptr().cast());
-        // SAFETY: this thread is attached. The object keeps its type alive; the function reads
-        // the order of its bases, and only compares the other address.
-        unsafe { ffi::PyType_IsSubtype(class, array) != 0 }
+    fn is_class_of(&self, object: &Bound<'_, PyAny>) -> bool {
+        core::ptr::eq(object.get_type_ptr(), self.array.as_ptr().cast())
+    }
+
+    /// Whether an object is an array of this class or of a subclass. Both are compared as types,
+    /// without a read of `__class__`.
+    #[inline]
+    fn has(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        object.get_type().is_subclass(self.array.bind(object.py()))
     }
 
     /// NumPy; `None` if no import has needed it, and the class and its bases are of other modules.

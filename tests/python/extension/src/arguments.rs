@@ -2,10 +2,14 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
 
+use dlpack_traits::python::IntoPython;
 use dlpack_traits::python::{
     AnyElement, Convert, Exact, FromTensor, PyTensor, PyTensorMut, PyTensors,
 };
-use dlpack_traits::{DLPackImport, DataType, Element, ImportedStorage};
+use dlpack_traits::{
+    Complex, DLPackImport, DataType, Element, ImportedStorage, OwnedTensor, Readable,
+};
+use half::{bf16, f16};
 use pyo3::prelude::*;
 
 use crate::imports::Held;
@@ -75,6 +79,41 @@ fn exact_converted(x: Exact<Convert<PyTensor<'_, f32>>>) -> PyResult<Vec<f32>> {
 #[pyfunction]
 fn convert_floats(x: Convert<PyTensor<'_, f32>>) -> PyResult<(Vec<f32>, PyTensor<'_, f32>)> {
     Ok((x.elements().to_vec()?, x.0))
+}
+
+/// An array of what can be converted to elements of a type.
+#[pyfunction]
+fn converted<'py>(x: &Bound<'py, PyAny>, dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn made<'py, T: Readable>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = x.py();
+        let x = x.extract::<Convert<PyTensor<'_, T>>>()?;
+        OwnedTensor::new(x.elements().to_vec()?, x.shape())?.into_numpy(py)
+    }
+    match dtype {
+        "int8" => made::<i8>(x),
+        "int16" => made::<i16>(x),
+        "int32" => made::<i32>(x),
+        "int64" => made::<i64>(x),
+        "uint8" => made::<u8>(x),
+        "uint16" => made::<u16>(x),
+        "uint32" => made::<u32>(x),
+        "uint64" => made::<u64>(x),
+        "float16" => made::<f16>(x),
+        "float32" => made::<f32>(x),
+        "float64" => made::<f64>(x),
+        "complex64" => made::<Complex<f32>>(x),
+        _ => made::<Complex<f64>>(x),
+    }
+}
+
+/// What can be converted to `bfloat16`, as `float32`.
+#[pyfunction]
+fn converted_bf16<'py>(
+    py: Python<'py>,
+    x: Convert<PyTensor<'_, bf16>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let values: Vec<f32> = x.elements().iter().map(f32::from).collect();
+    OwnedTensor::new(values, x.shape())?.into_numpy(py)
 }
 
 /// The same for integers, and for a number of dimensions.
@@ -257,6 +296,8 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(facts, m)?)?;
     arguments.add_function(wrap_pyfunction!(exact, m)?)?;
     arguments.add_function(wrap_pyfunction!(exact_converted, m)?)?;
+    arguments.add_function(wrap_pyfunction!(converted, m)?)?;
+    arguments.add_function(wrap_pyfunction!(converted_bf16, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_floats, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_bytes, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_any, m)?)?;

@@ -34,7 +34,7 @@ const TABLES: [(char, usize); 9] = [
     ('X', 18),
     ('H', 32),
     ('E', 11),
-    ('W', 7),
+    ('W', 8),
 ];
 
 /// The placeholder for a test that is not written yet.

@@ -1,0 +1,157 @@
+//! Casts of imported tensors to another numeric type: [`ImportedTensor::cast`].
+
+mod small_float;
+mod values;
+
+use self::small_float::{
+    BComplex32, BF16, Complex32, E3M4, E4M3, E4M3B11FNUZ, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, F16,
+};
+use self::values::{Narrow, for_each_block};
+use crate::copy::Copied;
+use crate::describe::Order;
+use crate::dtype::DataType;
+use crate::element::Complex;
+use crate::error::Error;
+use crate::export::copied_managed;
+use crate::ffi;
+use crate::import::ImportedTensor;
+use crate::import::copied::turned;
+use crate::import::own_copy::memory_order;
+use crate::strides::MAX_NDIM;
+
+/// The reason why a tensor is not cast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CastError {
+    /// The rule does not allow it, because values could be lost: [`is_allowed`].
+    NotAllowed,
+    /// An integer is out of range, or a finite number would become infinite.
+    OutOfRange,
+    Tensor(Error),
+}
+
+impl From<Error> for CastError {
+    fn from(error: Error) -> Self {
+        Self::Tensor(error)
+    }
+}
+
+/// The kind of a numeric type, in the order in which each can represent the ones before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Bool,
+    Integer,
+    Float,
+    Complex,
+}
+
+/// The kind of a type that this module reads; `None` for others.
+fn kind_of(dtype: DataType) -> Option<Kind> {
+    if dtype.lanes() != 1 || !dtype.is_well_formed() || dtype.bits() < 8 {
+        return None;
+    }
+    match dtype.code() {
+        ffi::kDLBool => Some(Kind::Bool),
+        ffi::kDLInt | ffi::kDLUInt if dtype.bits() <= 64 => Some(Kind::Integer),
+        ffi::kDLFloat if dtype.bits() > 64 => None,
+        ffi::kDLComplex if dtype.bits() > 128 => None,
+        ffi::kDLComplex | ffi::kDLBcomplex => Some(Kind::Complex),
+        ffi::kDLFloat
+        | ffi::kDLBfloat
+        | ffi::kDLFloat8_e3m4
+        | ffi::kDLFloat8_e4m3
+        | ffi::kDLFloat8_e4m3b11fnuz
+        | ffi::kDLFloat8_e4m3fn
+        | ffi::kDLFloat8_e4m3fnuz
+        | ffi::kDLFloat8_e5m2
+        | ffi::kDLFloat8_e5m2fnuz
+        | ffi::kDLFloat8_e8m0fnu => Some(Kind::Float),
+        _ => None,
+    }
+}
+
+/// Whether values of one type are converted to another: to the same kind, or to one that has all
+/// values of it. Integers are compared one by one.
+pub(crate) fn is_allowed(from: DataType, to: DataType) -> bool {
+    from == to
+        || match (kind_of(from), kind_of(to)) {
+            (Some(from), Some(to)) => to != Kind::Bool && from <= to,
+            _ => false,
+        }
+}
+
+impl ImportedTensor {
+    /// Copies the elements as another type: `bool` and integers to integers if every value fits,
+    /// and to floats and complex numbers; floats to floats and complex numbers, rounded to the
+    /// nearest value; complex numbers to complex numbers. A tensor without elements is cast to
+    /// every numeric type.
+    ///
+    /// The copy is as that of [`to_own_copy`](Self::to_own_copy): dense, in row-major or
+    /// column-major order. The elements are read once.
+    ///
+    /// # Errors
+    ///
+    /// [`CastError`].
+    pub(crate) fn cast(&self, to: DataType) -> Result<Self, CastError> {
+        let from = self.dtype();
+        let is_empty = self.numel() == 0 && kind_of(from).is_some() && kind_of(to).is_some();
+        if is_empty {
+            return Ok(copied_managed(Copied::zeroed(to, self.shape())?)?.import()?);
+        }
+        if !is_allowed(from, to) {
+            return Err(CastError::NotAllowed);
+        }
+        match to {
+            DataType::I8 => self.cast_to::<i8>(),
+            DataType::I16 => self.cast_to::<i16>(),
+            DataType::I32 => self.cast_to::<i32>(),
+            DataType::I64 => self.cast_to::<i64>(),
+            DataType::U8 => self.cast_to::<u8>(),
+            DataType::U16 => self.cast_to::<u16>(),
+            DataType::U32 => self.cast_to::<u32>(),
+            DataType::U64 => self.cast_to::<u64>(),
+            DataType::F16 => self.cast_to::<F16>(),
+            DataType::BF16 => self.cast_to::<BF16>(),
+            DataType::F32 => self.cast_to::<f32>(),
+            DataType::F64 => self.cast_to::<f64>(),
+            DataType::FLOAT8_E3M4 => self.cast_to::<E3M4>(),
+            DataType::FLOAT8_E4M3 => self.cast_to::<E4M3>(),
+            DataType::FLOAT8_E4M3B11FNUZ => self.cast_to::<E4M3B11FNUZ>(),
+            DataType::FLOAT8_E4M3FN => self.cast_to::<E4M3FN>(),
+            DataType::FLOAT8_E4M3FNUZ => self.cast_to::<E4M3FNUZ>(),
+            DataType::FLOAT8_E5M2 => self.cast_to::<E5M2>(),
+            DataType::FLOAT8_E5M2FNUZ => self.cast_to::<E5M2FNUZ>(),
+            DataType::COMPLEX32 => self.cast_to::<Complex32>(),
+            DataType::BCOMPLEX32 => self.cast_to::<BComplex32>(),
+            DataType::COMPLEX64 => self.cast_to::<Complex<f32>>(),
+            DataType::COMPLEX128 => self.cast_to::<Complex<f64>>(),
+            _ => Err(CastError::NotAllowed),
+        }
+    }
+
+    fn cast_to<T: Narrow>(&self) -> Result<Self, CastError> {
+        self.on_host()?;
+        let order = memory_order(self.shape(), self.strides());
+        let mut reversed = [0; MAX_NDIM];
+        let shape = match order {
+            Order::RowMajor => self.shape(),
+            Order::ColumnMajor => turned(self.shape(), 0, &mut reversed),
+        };
+        let mut copied = Copied::zeroed(T::DTYPE, shape)?;
+        let mut left = copied.as_mut_slice::<T::Stored>();
+        let mut are_kept = true;
+        for_each_block(self, order == Order::ColumnMajor, &mut |block| {
+            let (to, rest) =
+                core::mem::take(&mut left).split_at_mut_checked(block.len()).unwrap_or_default();
+            are_kept &= T::narrow(&block, to);
+            left = rest;
+        })?;
+        if !are_kept {
+            return Err(CastError::OutOfRange);
+        }
+        let copied = match order {
+            Order::RowMajor => copied,
+            Order::ColumnMajor => copied.into_transposed()?,
+        };
+        Ok(copied_managed(copied)?.import()?)
+    }
+}

@@ -1,0 +1,284 @@
+//! Floats of 16 and 8 bits as bits, and their values: [`Format`].
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "exponents have at most 11 bits, and codes at most 16"
+)]
+
+use core::marker::PhantomData;
+
+use crate::dtype::DataType;
+use crate::element::AnyBits;
+use crate::ffi::{self, DLDataTypeCode};
+
+/// A type that Rust does not have, whose elements are read as unsigned integers `U` of its width.
+/// `CODE` is its type code.
+pub(super) struct Bits<const CODE: u8, U>(PhantomData<U>);
+
+impl<const CODE: u8, U: AnyBits> Bits<CODE, U> {
+    pub(super) const DTYPE: DataType = DataType::new(DLDataTypeCode(CODE), U::DTYPE.bits(), 1);
+}
+
+pub(super) type F16 = Bits<{ ffi::kDLFloat.0 }, u16>;
+pub(super) type BF16 = Bits<{ ffi::kDLBfloat.0 }, u16>;
+/// Two parts of 16 bits.
+pub(super) type Complex32 = Bits<{ ffi::kDLComplex.0 }, u32>;
+pub(super) type BComplex32 = Bits<{ ffi::kDLBcomplex.0 }, u32>;
+pub(super) type E3M4 = Bits<{ ffi::kDLFloat8_e3m4.0 }, u8>;
+pub(super) type E4M3 = Bits<{ ffi::kDLFloat8_e4m3.0 }, u8>;
+pub(super) type E4M3B11FNUZ = Bits<{ ffi::kDLFloat8_e4m3b11fnuz.0 }, u8>;
+pub(super) type E4M3FN = Bits<{ ffi::kDLFloat8_e4m3fn.0 }, u8>;
+pub(super) type E4M3FNUZ = Bits<{ ffi::kDLFloat8_e4m3fnuz.0 }, u8>;
+pub(super) type E5M2 = Bits<{ ffi::kDLFloat8_e5m2.0 }, u8>;
+pub(super) type E5M2FNUZ = Bits<{ ffi::kDLFloat8_e5m2fnuz.0 }, u8>;
+
+/// What the highest codes of a format mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Special {
+    /// The highest exponent is infinity and NaN, as in IEEE 754.
+    Infinity,
+    /// All bits set is NaN.
+    OnlyNaN,
+    /// The code of a negative zero is NaN.
+    NoNegativeZero,
+}
+
+/// A binary format: a sign, an exponent and a mantissa.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Format {
+    exponent: u32,
+    mantissa: u32,
+    bias: i64,
+    special: Special,
+}
+
+const fn format(exponent: u32, mantissa: u32, bias: i64, special: Special) -> Format {
+    Format { exponent, mantissa, bias, special }
+}
+
+impl Format {
+    /// The format of a type code, or of each part of a complex number of 32 bits.
+    pub(super) const fn of(code: u8) -> Self {
+        match DLDataTypeCode(code) {
+            ffi::kDLBfloat | ffi::kDLBcomplex => format(8, 7, 127, Special::Infinity),
+            ffi::kDLFloat8_e3m4 => format(3, 4, 3, Special::Infinity),
+            ffi::kDLFloat8_e4m3 => format(4, 3, 7, Special::Infinity),
+            ffi::kDLFloat8_e4m3b11fnuz => format(4, 3, 11, Special::NoNegativeZero),
+            ffi::kDLFloat8_e4m3fn => format(4, 3, 7, Special::OnlyNaN),
+            ffi::kDLFloat8_e4m3fnuz => format(4, 3, 8, Special::NoNegativeZero),
+            ffi::kDLFloat8_e5m2 => format(5, 2, 15, Special::Infinity),
+            ffi::kDLFloat8_e5m2fnuz => format(5, 2, 16, Special::NoNegativeZero),
+            // IEEE half precision.
+            _ => format(5, 10, 15, Special::Infinity),
+        }
+    }
+
+    /// All bits of the exponent and the mantissa.
+    const fn all(self) -> u32 {
+        low(self.exponent.wrapping_add(self.mantissa))
+    }
+
+    const fn sign(self) -> u32 {
+        self.all().wrapping_add(1)
+    }
+
+    /// The exponent of infinity, and a mantissa of 0.
+    const fn infinity(self) -> u32 {
+        low(self.exponent).wrapping_shl(self.mantissa)
+    }
+
+    const fn nan(self) -> u32 {
+        match self.special {
+            Special::Infinity => {
+                self.infinity() | 1_u32.wrapping_shl(self.mantissa.wrapping_sub(1))
+            }
+            Special::OnlyNaN => self.all(),
+            Special::NoNegativeZero => self.sign(),
+        }
+    }
+
+    /// The code of the largest finite number.
+    const fn largest(self) -> u32 {
+        match self.special {
+            Special::Infinity => self.infinity().wrapping_sub(1),
+            Special::OnlyNaN => self.all().wrapping_sub(1),
+            Special::NoNegativeZero => self.all(),
+        }
+    }
+
+    /// The value of a code, which every `f64` of this size can be.
+    #[inline(always)]
+    pub(super) fn decode(self, code: u32) -> f64 {
+        let magnitude = code & self.all();
+        let is_nan = match self.special {
+            Special::Infinity => magnitude > self.infinity(),
+            Special::OnlyNaN => magnitude == self.all(),
+            Special::NoNegativeZero => code == self.sign(),
+        };
+        if is_nan {
+            return f64::NAN;
+        }
+        let value = if self.special == Special::Infinity && magnitude == self.infinity() {
+            f64::INFINITY
+        } else {
+            let (exponent, mantissa) =
+                (magnitude.wrapping_shr(self.mantissa), magnitude & low(self.mantissa));
+            let hidden = if exponent == 0 { 0 } else { low(self.mantissa).wrapping_add(1) };
+            let scale = power(i64::from(exponent.max(1)) - self.bias - i64::from(self.mantissa));
+            f64::from(mantissa | hidden) * scale
+        };
+        if code & self.sign() == 0 { value } else { -value }
+    }
+
+    /// The code of the nearest value, of two nearest the even one; and whether the number is in
+    /// the range of the format: a finite one does not become infinite or NaN.
+    #[inline(always)]
+    pub(super) fn encode(self, value: f64) -> (u32, bool) {
+        let sign = if value.is_sign_negative() { self.sign() } else { 0 };
+        if value.is_nan() {
+            return (self.nan(), true);
+        }
+        let overflow = match self.special {
+            Special::Infinity => self.infinity() | sign,
+            _ => self.nan(),
+        };
+        if value.is_infinite() {
+            return (overflow, self.special == Special::Infinity);
+        }
+        let magnitude = f64::from_bits(value.to_bits() & (u64::MAX >> 1));
+        let exponent = i64::from((magnitude.to_bits() >> 52) as u16) - 1023;
+        let exponent = exponent.max(1 - self.bias);
+        // A multiple of the distance of two values there: fewer than 53 bits before the point.
+        let scaled = magnitude * power(i64::from(self.mantissa) - exponent);
+        // Adding it leaves no bit after the point, and rounds as IEEE 754 does.
+        let point = power(52);
+        #[expect(clippy::cast_possible_truncation, reason = "it is below 2^12")]
+        let mantissa = ((scaled + point) - point) as i64;
+        let hidden = i64::from(low(self.mantissa)) + 1;
+        let code = ((exponent + self.bias) << self.mantissa) + mantissa - hidden;
+        match u32::try_from(code) {
+            Ok(code) if code <= self.largest() => {
+                let has_sign = code != 0 || self.special != Special::NoNegativeZero;
+                (code | if has_sign { sign } else { 0 }, true)
+            }
+            _ => (overflow, false),
+        }
+    }
+}
+
+/// The value of a scale `float8_e8m0fnu`.
+pub(super) fn decode_scale(code: u8) -> f64 {
+    if code == u8::MAX { f64::NAN } else { power(i64::from(code) - 127) }
+}
+
+/// A number with the lowest bits set.
+const fn low(bits: u32) -> u32 {
+    1_u32.wrapping_shl(bits).wrapping_sub(1)
+}
+
+/// 2 to an exponent between -1022 and 1023.
+fn power(exponent: i64) -> f64 {
+    f64::from_bits((exponent + 1023).unsigned_abs() << 52)
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the values are exact")]
+mod tests {
+    use super::*;
+
+    const FORMATS: [(u8, u32); 9] = [
+        (ffi::kDLFloat.0, 16),
+        (ffi::kDLBfloat.0, 16),
+        (ffi::kDLFloat8_e3m4.0, 8),
+        (ffi::kDLFloat8_e4m3.0, 8),
+        (ffi::kDLFloat8_e4m3b11fnuz.0, 8),
+        (ffi::kDLFloat8_e4m3fn.0, 8),
+        (ffi::kDLFloat8_e4m3fnuz.0, 8),
+        (ffi::kDLFloat8_e5m2.0, 8),
+        (ffi::kDLFloat8_e5m2fnuz.0, 8),
+    ];
+
+    #[test]
+    fn every_code_has_a_value_that_encodes_to_it() {
+        for (code, bits) in FORMATS {
+            let format = Format::of(code);
+            for code in 0..1 << bits {
+                let value = format.decode(code);
+                let (again, fits) = format.encode(value);
+                assert!(fits, "{format:?} {code:#x} {value}");
+                if value.is_nan() {
+                    assert!(format.decode(again).is_nan(), "{format:?} {code:#x}");
+                } else {
+                    assert_eq!(again, code, "{format:?} {value}");
+                }
+            }
+        }
+    }
+
+    /// Between two neighbours the middle is rounded to the even code, and everything else to the
+    /// nearer one.
+    #[test]
+    fn numbers_between_two_codes_are_rounded_to_the_nearest() {
+        for (code, _) in FORMATS {
+            let format = Format::of(code);
+            for code in 0..format.largest() {
+                let (low, high) = (format.decode(code), format.decode(code + 1));
+                assert!(low < high, "{format:?} {code:#x}");
+                let middle = low + (high - low) / 2.0;
+                let even = if code % 2 == 0 { code } else { code + 1 };
+                assert_eq!(format.encode(middle), (even, true), "{format:?} {middle}");
+                let just = |value: f64, up: bool| {
+                    f64::from_bits(if up { value.to_bits() + 1 } else { value.to_bits() - 1 })
+                };
+                assert_eq!(format.encode(just(middle, true)), (code + 1, true));
+                assert_eq!(format.encode(just(middle, false)), (code, true));
+                assert_eq!(format.encode(-high).0, (code + 1) | format.sign());
+            }
+        }
+    }
+
+    #[test]
+    fn a_finite_number_beyond_the_largest_does_not_fit() {
+        for (code, _) in FORMATS {
+            let format = Format::of(code);
+            let largest = format.decode(format.largest());
+            assert!(!format.encode(largest * 2.0).1 && !format.encode(-f64::MAX).1);
+            let is_kept = format.special == Special::Infinity;
+            assert_eq!(format.encode(f64::INFINITY).1, is_kept, "{format:?}");
+        }
+        let largest = [65504.0, 57344.0, 448.0, 240.0, 30.0];
+        let codes = [
+            ffi::kDLFloat,
+            ffi::kDLFloat8_e5m2,
+            ffi::kDLFloat8_e4m3fn,
+            ffi::kDLFloat8_e4m3fnuz,
+            ffi::kDLFloat8_e4m3b11fnuz,
+        ];
+        for (code, largest) in codes.into_iter().zip(largest) {
+            let format = Format::of(code.0);
+            assert_eq!(format.decode(format.largest()), largest, "{format:?}");
+        }
+    }
+
+    #[test]
+    fn scales_are_powers_of_two() {
+        assert_eq!(decode_scale(127), 1.0);
+        assert_eq!(decode_scale(0), power(-127));
+        assert!(decode_scale(255).is_nan());
+    }
+
+    #[cfg(feature = "half")]
+    #[test]
+    fn formats_of_16_bits_are_those_of_half() {
+        for code in 0..=u16::MAX {
+            let (f16, bf16) = (half::f16::from_bits(code), half::bf16::from_bits(code));
+            for (value, expected, format) in [
+                (f16.to_f64(), f16.is_nan(), Format::of(ffi::kDLFloat.0)),
+                (bf16.to_f64(), bf16.is_nan(), Format::of(ffi::kDLBfloat.0)),
+            ] {
+                let decoded = format.decode(code.into());
+                assert!(decoded == value || (decoded.is_nan() && expected), "{code:#x}");
+            }
+        }
+    }
+}
