@@ -4,12 +4,13 @@ use alloc::format;
 use alloc::string::ToString;
 use core::ffi::CStr;
 
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{Borrowed, intern};
 
 use super::array_class::{ArrayClass, class_name, with_tensor};
+use super::format::Format;
 use super::method::{Method, Object, Returned};
 use crate::python::convert;
 use crate::python::export::arguments::Arguments;
@@ -94,12 +95,16 @@ impl<'a> Keywords<'a> {
 }
 
 /// Makes a NumPy array of an object by `numpy.from_dlpack`, which calls its `__dlpack__`.
+///
+/// # Errors
+///
+/// `TypeError` for memory that is not on the host, and for a dtype that NumPy does not import;
+/// those of `numpy.from_dlpack`.
 pub(super) fn array_of(
     object: Borrowed<'_, 'static, PyAny>,
     class: &'static ArrayClass,
 ) -> PyResult<Bound<'static, PyAny>> {
-    check_host(object, class)?;
-    NumPy::get(object.py())?.importer(object.py()).call1((object,))
+    import(object, class, None)
 }
 
 /// As [`array_of`], of the memory of the object itself.
@@ -108,10 +113,9 @@ fn array_without_copy(
     class: &'static ArrayClass,
 ) -> PyResult<Bound<'static, PyAny>> {
     let py = object.py();
-    check_host(object, class)?;
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "copy"), false)?;
-    NumPy::get(py)?.importer(py).call((object,), Some(&keywords)).map_err(|error| {
+    import(object, class, Some(&keywords)).map_err(|error| {
         if !error.is_instance_of::<PyBufferError>(py) {
             return error;
         }
@@ -123,15 +127,32 @@ fn array_without_copy(
     })
 }
 
-/// Checks that NumPy can use the memory of an object.
-fn check_host(object: Borrowed<'_, 'static, PyAny>, class: &'static ArrayClass) -> PyResult<()> {
-    let device = with_tensor(object, class, |view| Ok(view.device()))?;
-    if device.is_host() {
-        return Ok(());
+fn import(
+    object: Borrowed<'_, 'static, PyAny>,
+    class: &'static ArrayClass,
+    keywords: Option<&Bound<'static, PyDict>>,
+) -> PyResult<Bound<'static, PyAny>> {
+    let py = object.py();
+    let (device, dtype) = with_tensor(object, class, |view| Ok((view.device(), view.dtype())))?;
+    if !device.is_host() {
+        return Err(PyTypeError::new_err(format!(
+            "the memory of this `{}` is on {device}, which NumPy cannot use; copy it to the CPU \
+             with `numpy.from_dlpack(x, device='cpu')`",
+            class_name(object)?
+        )));
     }
-    Err(PyTypeError::new_err(format!(
-        "the memory of this `{}` is on {device}, which NumPy cannot use; copy it to the CPU with \
-         `numpy.from_dlpack(x, device='cpu')`",
-        class_name(object)?
-    )))
+    NumPy::get(py)?.importer(py).call((object,), keywords).map_err(|error| {
+        // NumPy raises `RuntimeError` without the name of the dtype.
+        let refuses =
+            error.is_instance_of::<PyBufferError>(py) || error.is_instance_of::<PyRuntimeError>(py);
+        if !refuses || Format::of(dtype).is_some() {
+            return error;
+        }
+        let refusal = PyTypeError::new_err(format!(
+            "expected a dtype that NumPy has, got {dtype}; use `from_dlpack` of a library that \
+             has it, such as `torch.from_dlpack(x)`"
+        ));
+        refusal.set_cause(py, Some(error));
+        refusal
+    })
 }
