@@ -22,4 +22,5 @@ mod devices {
     mod synchronized;
     mod tables;
     pub(crate) mod variant;
+    mod windows;
 }

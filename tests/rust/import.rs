@@ -21,4 +21,5 @@ mod import {
     pub(crate) mod relocated;
     pub(crate) mod states;
     pub(crate) mod views;
+    mod windows;
 }

@@ -26,10 +26,8 @@ pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStrea
             offset.is_some()
         }
     };
-    match (offset_known, layout.len) {
-        (false, _) => wants.push(quote_spanned!(here=> __dlpack::Requirement::NoOffset)),
-        (true, Some(_)) => wants.push(quote_spanned!(here=> __dlpack::Requirement::NothingBefore)),
-        (true, None) => {}
+    if !offset_known || layout.len.is_some() {
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::NothingBefore));
     }
     wants
 }

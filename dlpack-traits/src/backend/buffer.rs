@@ -1,7 +1,8 @@
 //! Device memory as the `data` of a tensor: [`DeviceBuffer`].
 //!
 //! The memory is lent as that of a `SharedBuffer` is: there is no Rust reference to an
-//! element, so clones, exports and consumers may all write.
+//! element, so clones, exports and consumers may all write. No struct states after which stream its
+//! memory is ready, so the conversion of an import is `unsafe`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,11 +19,17 @@ use super::memory::MemoryRef;
 use super::staged::{from_host, to_host};
 use super::{Allocator, Backend, ConsumerStreams, Memcpy, Stream, WorkStream, deferred_free};
 use crate::byte_atomic;
+use crate::copy::Copied;
+use crate::describe::check_imported;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{AnyBits, Element, bytes_of, bytes_of_mut, zero};
 use crate::error::Error;
-use crate::storage::{DataRef, SharedOwner, Storage, TryArc, try_vec};
+use crate::export::{DLPackExport as _, copied_managed};
+use crate::import::ImportedStorage;
+use crate::storage::{
+    Access, DataRef, OwnLayout as _, SharedOwner, Storage, TryArc, Window, try_vec,
+};
 use crate::stream::{StreamArg, Synchronize};
 
 /// Device memory, with the stream on which it is filled. A clone is another owner of the
@@ -49,9 +56,11 @@ pub struct DeviceBuffer<B: Backend> {
 }
 
 /// The memory, and its owner.
+///
+/// Invariant: 1 to 5 of [`from_raw_parts`](DeviceBuffer::from_raw_parts) hold, where the bytes are
+/// those of `window`.
 struct Allocation<B: Backend> {
-    data: NonNull<c_void>,
-    byte_len: usize,
+    window: Window,
     dtype: DataType,
     stream: WorkStream<B>,
     uses: ConsumerStreams<B>,
@@ -60,13 +69,16 @@ struct Allocation<B: Backend> {
 
 /// What frees the memory.
 enum Owner<B: Backend> {
-    /// The backend's allocator.
-    Backend(AllocatorOf<B>),
+    /// The backend's allocator, which returned this address or handle.
+    Backend(AllocatorOf<B>, NonNull<c_void>),
     /// A value of the caller's: dropping it frees the memory.
     Value(ManuallyDrop<Box<dyn Any + Send + Sync>>, FreeOrder),
     /// Another record of the same memory, which is on the list of deferred frees.
     Deferred,
 }
+
+/// Imported memory as the owner of a buffer.
+struct Import(ImportedStorage);
 
 /// When memory that a value owns may be reused, once the value is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,11 +156,13 @@ impl<B: Backend> DeviceBuffer<B> {
         Ok(buffer)
     }
 
-    /// Copies the elements to the host, after the work on the buffer's stream.
+    /// Copies the elements to the host, after the work on the buffer's stream: those of an
+    /// [import](Self::from_foreign) in row-major order, and all others in that of the memory.
     ///
     /// # Errors
     ///
-    /// [`Error::ElementMismatch`], [`Error::OutOfMemory`], and those of the device.
+    /// [`Error::ElementMismatch`], [`Error::OutOfMemory`], and those of the device; for an import
+    /// that is not contiguous, those of [`elements`](crate::ImportedTensor::elements).
     pub fn to_vec<T: AnyBits>(&self) -> Result<Vec<T>, Error>
     where
         B: Memcpy,
@@ -156,10 +170,25 @@ impl<B: Backend> DeviceBuffer<B> {
         if self.dtype() != T::DTYPE {
             return Err(Error::ElementMismatch { requested: T::DTYPE, found: self.dtype() });
         }
+        if let Some(import) = self.memory.import().filter(|import| import.strided().is_some()) {
+            let view = import.tensor()?;
+            let copied = Copied::fetched(&view, |_, to| self.read(to))?;
+            return copied_managed(copied)?.import()?.elements::<T>()?.to_vec();
+        }
         let len = self.byte_len().checked_div(size_of::<T>()).unwrap_or(0);
         let mut elements = try_vec(len)?;
         elements.resize(len, zero());
-        let to = bytes_of_mut(&mut elements);
+        self.read(bytes_of_mut(&mut elements))?;
+        Ok(elements)
+    }
+
+    /// Copies bytes to the host, from the first one on, after the work on the buffer's stream.
+    fn read(&self, to: &mut [u8]) -> Result<(), Error>
+    where
+        B: Memcpy,
+    {
+        let len = to.len().min(self.byte_len());
+        let to = to.get_mut(..len).unwrap_or_default();
         if self.device() == Device::CPU {
             // Not by the backend: other threads can write the memory through an import of it.
             // SAFETY: 1. The buffer has the bytes, which may be read and written. 2. By 3 of
@@ -168,11 +197,10 @@ impl<B: Backend> DeviceBuffer<B> {
             unsafe {
                 byte_atomic::copy_from_shared(self.as_ptr().cast(), to.as_mut_ptr(), to.len());
             }
-            return Ok(elements);
+            return Ok(());
         }
         // SAFETY: 1. The buffer has the bytes, and is freed after the work of its stream.
-        unsafe { to_host(&MemcpyOf::THIS, self.stream(), self.place(), to) }?;
-        Ok(elements)
+        unsafe { to_host(&MemcpyOf::THIS, self.stream(), self.place(), to) }
     }
 
     /// Allocates memory by the backend's allocator.
@@ -188,8 +216,9 @@ impl<B: Backend> DeviceBuffer<B> {
         deferred_free::work_off();
         // At least one byte: an empty buffer has an address, or a handle, too.
         let data = (allocator.allocate)(&stream, byte_len.max(1))?;
+        let window = Window::whole(data.as_ptr().cast(), byte_len);
         // On an error, `new` drops the owner, which frees the memory.
-        Self::new(data, byte_len, dtype, stream, Owner::Backend(allocator))
+        Self::new(window, dtype, stream, Owner::Backend(allocator, data))
     }
 
     /// Adopts memory that the caller allocated. `owner` is dropped when the last user
@@ -219,33 +248,108 @@ impl<B: Backend> DeviceBuffer<B> {
         owner: O,
         freed: FreeOrder,
     ) -> Self {
+        // The invariant: by our caller's 1 to 5.
+        let window = Window::whole(data.as_ptr().cast(), byte_len);
+        Self::owned(window, dtype, stream, owner, freed)
+    }
+
+    /// Converts imported memory of a device into a buffer, with the stream after whose work it is
+    /// ready. Unlike an `ImportedStorage`, the buffer orders consumers after that work.
+    ///
+    /// The buffer has the memory and the layout of the [`ImportedStorage`]: it begins at the lowest
+    /// element, and a struct with only a shape is the imported tensor, with its strides and its
+    /// `byte_offset`. When the work of all consumers is done, after a wait on the host, the deleter
+    /// of the producer is called.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceMismatch`] for a stream of another device;
+    /// [`Error::ReadOnly`], because consumers may write to a buffer;
+    /// [`Error::UnsupportedDType`] for a type that this crate does not support,
+    /// or of elements narrower than a byte; [`Error::Misaligned`].
+    ///
+    /// # Safety
+    ///
+    /// 1. All work on the bytes from the lowest element to the highest is done, or enqueued on
+    ///    `stream` or ordered before it; so is later work of the producer that exported it.
+    pub unsafe fn from_foreign(
+        foreign: ImportedStorage,
+        stream: WorkStream<B>,
+    ) -> Result<Self, Error> {
+        let tensor = foreign.imported();
+        let (device, dtype) = (tensor.device(), tensor.dtype());
+        if device != stream.device() {
+            return Err(Error::DeviceMismatch { device: stream.device(), storage: device });
+        }
+        if tensor.is_read_only() {
+            return Err(Error::ReadOnly);
+        }
+        if dtype.byte_size().is_none() || !dtype.is_well_formed() {
+            return Err(Error::UnsupportedDType { dtype });
+        }
+        let window = foreign.data().memory().window;
+        check_imported(window.data, dtype, device)?;
+        if window.data.is_null() && window.byte_len != 0 {
+            return Err(Error::NullData);
+        }
+        // The invariant: 1. and 3. It is the window that `ImportedStorage` lends, for shared use, and
+        // keeps. 2. Its producer guarantees the contents, and the alignment was checked. 4. By our
+        // caller's 1. 5. `Immediate` makes no promise about the stream: the producer may free the
+        // memory at once.
+        Ok(Self::owned(window, dtype, stream, Import(foreign), FreeOrder::Immediate))
+    }
+
+    /// Memory of an owner, for which the invariant of [`Allocation`] holds.
+    fn owned<O: Send + Sync + 'static>(
+        window: Window,
+        dtype: DataType,
+        stream: WorkStream<B>,
+        owner: O,
+        freed: FreeOrder,
+    ) -> Self {
         let owner = Owner::Value(ManuallyDrop::new(Box::new(owner)), freed);
         // If the allocation fails, the program aborts, as for the box above.
-        Self::new(data, byte_len, dtype, stream, owner)
+        Self::new(window, dtype, stream, owner)
             .unwrap_or_else(|_| alloc::alloc::handle_alloc_error(Layout::new::<Allocation<B>>()))
     }
 
     fn new(
-        data: NonNull<c_void>,
-        byte_len: usize,
+        window: Window,
         dtype: DataType,
         stream: WorkStream<B>,
         owner: Owner<B>,
     ) -> Result<Self, Error> {
         let uses = ConsumerStreams::new();
-        let memory = Allocation { data, byte_len, dtype, stream, uses, owner };
+        let memory = Allocation { window, dtype, stream, uses, owner };
         Ok(Self { memory: TryArc::new(memory)? })
     }
 
-    /// First byte of the memory, or its handle on devices without addresses.
+    /// First byte of the memory, or its handle on devices without addresses, where the memory of
+    /// an import begins at the offset that [`place`](Self::place) has too.
     /// The host must not dereference it.
     pub fn as_ptr(&self) -> *mut c_void {
-        self.memory.data.as_ptr()
+        self.memory.window.data.cast()
+    }
+
+    /// The location of the first byte, for a kernel or a copy: the address, or the handle with the
+    /// offset in the object.
+    ///
+    /// ```
+    /// use dlpack_traits::Device;
+    /// use dlpack_traits::backend::{Cpu, DeviceBuffer};
+    ///
+    /// let buffer = DeviceBuffer::<Cpu>::from_slice(Device::CPU, &[1.0_f32, 2.0])?;
+    /// assert_eq!(buffer.place().address().cast(), buffer.as_ptr());
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    pub fn place(&self) -> MemoryRef {
+        let byte_offset = self.memory.window.byte_offset as u64;
+        MemoryRef { device: self.device(), data: self.as_ptr(), byte_offset }
     }
 
     /// Length in bytes.
     pub fn byte_len(&self) -> usize {
-        self.memory.byte_len
+        self.memory.window.byte_len
     }
 
     /// Type of the elements.
@@ -274,10 +378,15 @@ impl<B: Backend> DeviceBuffer<B> {
     pub fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         self.memory.uses.sync_for(&self.memory.stream, consumer)
     }
+}
 
-    /// The location of its first byte.
-    pub(super) fn place(&self) -> MemoryRef {
-        MemoryRef { device: self.device(), data: self.as_ptr(), byte_offset: 0 }
+impl<B: Backend> Allocation<B> {
+    /// The import that owns the memory.
+    fn import(&self) -> Option<&ImportedStorage> {
+        match &self.owner {
+            Owner::Value(owner, _) => owner.downcast_ref().map(|Import(import)| import),
+            Owner::Backend(..) | Owner::Deferred => None,
+        }
     }
 }
 
@@ -296,8 +405,8 @@ impl<B: Backend> Drop for Allocation<B> {
         if self.stream.stream().is_blocked() {
             let owner = mem::replace(&mut self.owner, Owner::Deferred);
             let (uses, stream) = (mem::take(&mut self.uses), self.stream.clone());
-            let (data, byte_len, dtype) = (self.data, self.byte_len, self.dtype);
-            deferred_free::later(Self { data, byte_len, dtype, stream, uses, owner });
+            let (window, dtype) = (self.window, self.dtype);
+            deferred_free::later(Self { window, dtype, stream, uses, owner });
             return;
         }
         deferred_free::work_off();
@@ -307,14 +416,14 @@ impl<B: Backend> Drop for Allocation<B> {
         let elsewhere = self.uses.elsewhere();
         match &mut self.owner {
             Owner::Deferred => {}
-            Owner::Backend(allocator) => {
+            Owner::Backend(allocator, data) => {
                 let deallocate =
                     if elsewhere { allocator.deallocate_after_all } else { allocator.deallocate };
                 // SAFETY: 1. `allocated` got it from this allocator, with that length, and
                 // this is its only free. 2. Uses on known streams are ordered before the
                 // stream's next work by the line above; our own uses are on the stream
                 // itself.
-                let _ = unsafe { deallocate(&self.stream, self.data, self.byte_len.max(1)) };
+                let _ = unsafe { deallocate(&self.stream, *data, self.window.byte_len.max(1)) };
             }
             Owner::Value(owner, freed) => {
                 // During a capture, work that the destructor enqueues would become part of
@@ -340,17 +449,15 @@ impl<B: Backend> Drop for Allocation<B> {
 impl<B: Backend> Storage for DeviceBuffer<B> {
     #[inline]
     fn data(&self) -> DataRef<'_> {
+        let (Allocation { window, dtype, .. }, device) = (&*self.memory, self.device());
         // SAFETY: for memory of the allocator: 1. It lives as long as `self`. 2. It was
         // zeroed, any bits are valid, and it is aligned to 64 bytes or more. 3. We own it,
         // and nothing here makes a reference to it. For adopted memory: 1. to 3. of
-        // `from_raw_parts`.
-        let data = unsafe {
-            DataRef::from_raw_parts_shared(
-                self.memory.data.as_ptr().cast(),
-                self.memory.byte_len,
-                self.memory.dtype,
-                self.device(),
-            )
+        // `from_raw_parts`, by the invariant.
+        let data = unsafe { DataRef::of_window(*window, *dtype, device, Access::Shared, None) };
+        let data = match self.memory.import() {
+            Some(import) => data.in_layout_of(import),
+            None => data,
         };
         // SAFETY: 1. All work on the memory is on the stream of the buffer, or ordered
         // before it (4 of `from_raw_parts`), and `ConsumerStreams::sync_for` orders that before the
@@ -382,8 +489,7 @@ impl<B: Backend> Clone for DeviceBuffer<B> {
 impl<B: Backend> fmt::Debug for DeviceBuffer<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceBuffer")
-            .field("data", &self.memory.data)
-            .field("byte_len", &self.memory.byte_len)
+            .field("window", &self.memory.window)
             .field("dtype", &self.memory.dtype)
             .field("stream", &self.memory.stream)
             .field("uses", &self.memory.uses)

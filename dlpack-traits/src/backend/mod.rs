@@ -28,7 +28,6 @@ mod copy_to_host;
 mod cpu;
 mod deferred_free;
 mod device_tensor;
-mod from_imported;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
 mod host;

@@ -21,14 +21,12 @@ pub(super) fn check_alignment(
 ) -> Result<(), Error> {
     if byte_offset != 0 {
         if let Some(size) = memory.element_size() {
-            // The producer of a foreign handle chooses the offset freely.
-            let anywhere = memory.foreign.is_some() && !memory.device.has_addresses();
-            if byte_offset.checked_rem(size as u64) != Some(0) && !anywhere {
+            if byte_offset.checked_rem(size as u64) != Some(0) {
                 return Err(Error::Misaligned { dtype, align: size });
             }
         }
     }
-    let address = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
+    let address = (memory.window.data.addr() as u64).wrapping_add(byte_offset);
     match alignment(dtype, memory.device) {
         // A multiple of a power of two has only zeros in the bits below it.
         Some(align)

@@ -7,7 +7,7 @@ use crate::ffi;
 use crate::storage::Memory;
 use crate::strides::Extent;
 
-/// A range of bytes, counted from the start of a storage.
+/// A range of bytes, counted from the start of a storage, or from a handle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(super) start: u64,
@@ -39,6 +39,12 @@ impl Span {
             (Ok(start), Ok(end)) if window.0 <= start && end <= window.1 => Ok(Self { start, end }),
             _ => Err(out_of_bounds(start, end, len)),
         }
+    }
+
+    /// The same bytes, counted from a place that many bytes below. Both ends are inside of a
+    /// [`Window`](crate::storage::Window) with that offset, so they fit.
+    pub(super) const fn after(self, bytes: u64) -> Self {
+        Self { start: self.start.wrapping_add(bytes), end: self.end.wrapping_add(bytes) }
     }
 }
 

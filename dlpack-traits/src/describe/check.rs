@@ -18,7 +18,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
-use crate::storage::{Memory, OwnLayout, Strided};
+use crate::storage::{Memory, OwnLayout, Strided, Window};
 use crate::strides::{self, Extent};
 
 /// A tensor that was described in a slot. All claims about its memory are validated.
@@ -97,9 +97,12 @@ fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result
     }
     let data = facts.data;
     if !memory.device.has_addresses() {
-        // A different handle is a different object.
-        let same = data == memory.ptr && facts.span.end <= memory.byte_len as u64;
-        return if same { Ok(data) } else { Err(Error::ShareOutOfRange) };
+        // A different handle is a different object. Both counts begin at the handle.
+        let Window { data: handle, byte_offset, byte_len } = memory.window;
+        let (low, high) = (byte_offset as u64, byte_offset.wrapping_add(byte_len) as u64);
+        let Span { start, end } = facts.span;
+        let inside = start == end || (low <= start && end <= high);
+        return if data == handle && inside { Ok(data) } else { Err(Error::ShareOutOfRange) };
     }
     if data.is_null() {
         // The tensor is empty.
@@ -107,9 +110,9 @@ fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result
     }
     // For an address before the new memory, the difference wraps to more than its length.
     let start = facts.base.addr().wrapping_add(usize::try_from(facts.span.start).unwrap_or(0));
-    let before = start.wrapping_sub(memory.ptr.addr());
+    let before = start.wrapping_sub(memory.window.data.addr());
     let (_, byte_len) = facts.span();
-    match memory.byte_len.checked_sub(before) {
+    match memory.window.byte_len.checked_sub(before) {
         Some(rest) if byte_len <= rest => {}
         _ => return Err(Error::ShareOutOfRange),
     }
@@ -117,7 +120,7 @@ fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result
     if facts.vouched && data.addr() & 15 != 0 {
         check_vouched(described, memory.foreign.is_some(), memory.dtype)?;
     }
-    Ok(memory.ptr.with_addr(data.addr()))
+    Ok(memory.window.data.with_addr(data.addr()))
 }
 
 /// Checks the alignment of elements that were guaranteed by the producer of their memory,
@@ -269,8 +272,8 @@ impl<'a> Shaped<'a> {
         };
         let start = byte_offset.checked_sub(below)?;
         let end = byte_offset.checked_add(above)?;
-        let first = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
-        let whole = memory.byte_len as u64;
+        let first = (memory.window.data.addr() as u64).wrapping_add(byte_offset);
+        let whole = memory.window.byte_len as u64;
         if end > whole || first & align.wrapping_sub(1) != 0 {
             return None;
         }
@@ -306,7 +309,7 @@ impl<'a> Shaped<'a> {
         let flags = if read_only { Flags::READ_ONLY } else { Flags::NONE };
         // The first element is inside of the memory, so its offset fits.
         let byte_offset = usize::try_from(byte_offset).unwrap_or(0);
-        let data = memory.ptr.wrapping_add(byte_offset);
+        let data = memory.window.data.wrapping_add(byte_offset);
         self.write(memory, dtype, data, 0);
         Some(Placement { data, span: Span { start, end }, flags })
     }
@@ -322,8 +325,10 @@ impl<'a> Shaped<'a> {
             Amount::Elements(elements) => whole_bytes(elements, element_bits, dtype)?,
         };
         let extent = self.extent()?;
-        let whole = (0, memory.byte_len as u64);
-        let span = Span::new(memory.byte_len, whole, byte_offset, element_bits, extent)?;
+        let Window { data, byte_offset: window, byte_len } = memory.window;
+        let whole = (0, byte_len as u64);
+        let span = Span::new(byte_len, whole, byte_offset, element_bits, extent)?;
+        let span = span.after(window as u64);
         if extent.is_some() {
             let (shape, _) = self.lists.split();
             all_fit(strides::numel(shape)?, element_bits)?;
@@ -335,12 +340,12 @@ impl<'a> Shaped<'a> {
             flags = flags | Flags::READ_ONLY;
         }
         let (data, byte_offset) = if !memory.device.has_addresses() {
-            (memory.ptr, byte_offset)
+            (data, byte_offset.checked_add(window as u64).ok_or(Error::SizeOverflow)?)
         } else if extent.is_none() {
             (core::ptr::null_mut(), 0)
         } else {
             // The first element is inside of the memory, so its offset fits.
-            (memory.ptr.wrapping_add(usize::try_from(byte_offset).unwrap_or(0)), 0)
+            (data.wrapping_add(usize::try_from(byte_offset).unwrap_or(0)), 0)
         };
         self.write(memory, dtype, data, byte_offset);
         Ok(Placement { data, span, flags })
@@ -448,6 +453,7 @@ fn in_layout(
 pub(super) struct Placement {
     /// Address of the first element, or NULL; on a device without addresses, the handle.
     data: *mut u8,
+    /// Counted from the start of the memory, or from the handle.
     span: Span,
     flags: Flags,
 }

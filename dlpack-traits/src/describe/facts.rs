@@ -10,13 +10,13 @@ use crate::version::Version;
 /// Data about a described tensor beyond its C struct.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
-    /// Start of the storage, or its handle.
+    /// Start of the storage; on a device without addresses, the handle.
     pub(super) base: *mut u8,
     /// Address of the first element, or NULL; on a device without addresses, the handle.
     pub(super) data: *mut u8,
     /// Whether another library guarantees the layout of the elements.
     pub(super) vouched: bool,
-    /// The bytes of the storage that contain elements; empty for an empty tensor.
+    /// The bytes that contain elements, counted from `base`; empty for an empty tensor.
     pub(super) span: Span,
     pub(super) flags: Flags,
     pub(super) access: Access,
@@ -44,7 +44,7 @@ impl Facts {
         stored: [*const i64; 2],
     ) -> Self {
         Self {
-            base: memory.ptr,
+            base: memory.window.data,
             data,
             vouched: memory.foreign.is_some(),
             span,
@@ -63,7 +63,7 @@ impl Facts {
         if memory.access.is_read_only() {
             self.set_read_only();
         }
-        (self.base, self.data, self.access) = (memory.ptr, data, memory.access);
+        (self.base, self.data, self.access) = (memory.window.data, data, memory.access);
         self.synchronizer = memory.synchronizer();
         // Not computed again: only borrowed tensors use it, and these are not relocated.
         self.is_plain = false;
@@ -105,14 +105,14 @@ impl Facts {
         self.access
     }
 
-    /// Start of the storage, or its handle.
+    /// Start of the storage; on a device without addresses, the handle.
     #[inline]
     pub(crate) fn base(&self) -> *mut u8 {
         self.base
     }
 
-    /// The range of bytes of the storage that contains elements: its start, counted from
-    /// the start of the storage, and its length.
+    /// The range of bytes that contains elements: its start, counted from [`base`](Self::base),
+    /// and its length.
     #[inline]
     pub(crate) fn span(&self) -> (u64, usize) {
         // The range is inside of the storage, so its length fits.

@@ -122,10 +122,10 @@ impl Shaped<'_> {
             Some(Amount::Bytes(bytes)) => bytes,
             Some(Amount::Elements(elements)) => bytes_of(elements, counted_bits)?,
         };
-        let whole = memory.byte_len as u64;
+        let whole = memory.window.byte_len as u64;
         let end = byte_offset.checked_add(len).ok_or(Error::SizeOverflow)?;
         if end > whole {
-            return Err(out_of_bounds(byte_offset.into(), end.into(), memory.byte_len));
+            return Err(out_of_bounds(byte_offset.into(), end.into(), memory.window.byte_len));
         }
         // The bounds of the whole storage are checked for every tensor.
         Ok(Some((byte_offset, end)).filter(|&window| window != (0, whole)))
@@ -176,10 +176,11 @@ impl Shaped<'_> {
         element_bits: i64,
     ) -> Result<(), Error> {
         let extent = self.extent()?;
-        match Span::new(memory.byte_len, window, byte_offset, element_bits, extent) {
+        let len = memory.window.byte_len;
+        match Span::new(len, window, byte_offset, element_bits, extent) {
             Ok(_) => Ok(()),
             Err(Error::OutOfBounds { start, end, .. }) => {
-                let place = |byte| usize::try_from(byte).unwrap_or(memory.byte_len);
+                let place = |byte| usize::try_from(byte).unwrap_or(len);
                 Err(Error::OutsideWindow { start, end, from: place(window.0), to: place(window.1) })
             }
             Err(error) => Err(error),

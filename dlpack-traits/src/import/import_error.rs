@@ -161,12 +161,6 @@ pub enum MismatchKind {
         /// The stride, in elements.
         stride: i64,
     },
-    /// The first element at the start of the memory, because the type has no field for an
-    /// offset. On a device without addresses the first element can be elsewhere.
-    NoOffset {
-        /// Bytes from the handle to the first element.
-        found: u64,
-    },
     /// Last dimensions that equal those of an element, for a copy into elements that are
     /// arrays.
     Axes {

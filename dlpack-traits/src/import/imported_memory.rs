@@ -6,42 +6,29 @@ use crate::describe::{Describe, Shaped};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::flags::Flags;
-use crate::storage::{DataRef, ForeignInfo};
+use crate::storage::{DataRef, ForeignInfo, Window};
 use crate::stream::ConsumerPlace;
 use crate::strides::MAX_NDIM;
 use crate::version::Version;
 
-/// The memory of an imported tensor, as a span of bytes.
-struct ByteSpan {
-    /// The lowest byte, or the handle.
-    start: *mut u8,
-    byte_len: usize,
-    /// Bytes from the start to the first element.
-    byte_offset: usize,
-}
-
-impl ByteSpan {
-    /// The validation of the import checked that the numbers fit (`validate`).
-    #[inline(always)]
-    fn of(tensor: &ImportedTensor, device: Device) -> Self {
-        let (first, bytes) = (tensor.data_ptr().cast_mut(), tensor.byte_range());
-        if !device.has_addresses() {
-            // The size of the object is not known; it extends at least to the last element.
-            let byte_offset = usize::try_from(tensor.byte_offset()).unwrap_or(0);
-            let byte_len = byte_offset.wrapping_add_signed(bytes.end);
-            return Self { start: first, byte_len, byte_offset };
-        }
-        // `bytes.start` is not positive.
-        let byte_offset = 0_usize.wrapping_add_signed(bytes.start.wrapping_neg());
-        let byte_len = byte_offset.wrapping_add_signed(bytes.end);
-        let lowest = first.wrapping_sub(byte_offset);
-        let start = if byte_len == 0 { core::ptr::dangling_mut::<u64>().cast() } else { lowest };
-        Self { start, byte_len, byte_offset }
+/// The bytes from the lowest of an element to the highest. The validation of the import checked that
+/// the numbers fit (`validate`).
+#[inline(always)]
+fn window_of(tensor: &ImportedTensor, device: Device) -> Window {
+    let (first, bytes) = (tensor.data_ptr().cast_mut(), tensor.byte_range());
+    let byte_len = bytes.end.wrapping_sub(bytes.start).unsigned_abs();
+    if !device.has_addresses() {
+        let byte_offset = usize::try_from(tensor.byte_offset()).unwrap_or(0);
+        let byte_offset = byte_offset.wrapping_add_signed(bytes.start);
+        return Window { data: first, byte_offset, byte_len };
     }
+    let lowest = first.wrapping_offset(bytes.start);
+    let start = if byte_len == 0 { core::ptr::dangling_mut::<u64>().cast() } else { lowest };
+    Window::whole(start, byte_len)
 }
 
-/// The memory of an imported tensor, from its lowest byte to its highest (on a device
-/// without addresses: from the handle on), with the access with which it was imported.
+/// The memory of an imported tensor, from its lowest byte to its highest, with the access with
+/// which it was imported.
 ///
 /// Inlined, so that the returned value is not copied through memory (measured: 12 ns per
 /// export).
@@ -82,17 +69,17 @@ fn data_of(
     device: Device,
     came: ForeignInfo,
 ) -> DataRef<'_> {
-    let ByteSpan { start, byte_len, .. } = ByteSpan::of(tensor, device);
+    let window = window_of(tensor, device);
     // SAFETY:
-    // 1. By 4 of `ImportedTensor::from_raw` there are that many bytes of one allocation, alive as
-    //    long as the handle; or `start` is the handle of an object with at least as many.
+    // 1. By 4 of `ImportedTensor::from_raw` the bytes of the window are part of one allocation or
+    //    object, which is alive as long as the tensor.
     // 2. By 4 they are initialized, and the producer decides what they mean. Their type has
     //    a size.
     // 3. By 4 they may be read, and written unless the tensor is read-only. By 5 no
     //    Rust reference conflicts, and other accesses are byte-wise atomic or
     //    ordered; for memory that this crate exported, `tensor.access()` states who else
     //    accesses it.
-    unsafe { DataRef::from_foreign_parts(start, byte_len, dtype, device, tensor.access(), came) }
+    unsafe { DataRef::of_window(window, dtype, device, tensor.access(), Some(came)) }
 }
 
 /// The least number of minor versions by which the type of the elements is newer than this
@@ -135,5 +122,6 @@ pub(super) fn describe_arrays<'a>(
 /// Bytes from the start of [`memory_of`] the tensor to its first element.
 #[inline(always)]
 pub(super) fn byte_offset_of(tensor: &ImportedTensor) -> usize {
-    ByteSpan::of(tensor, tensor.device()).byte_offset
+    // Not positive, and counted from the first element.
+    tensor.byte_range().start.unsigned_abs()
 }

@@ -64,8 +64,10 @@ use crate::version::Version;
 ///
 /// # Layout
 ///
-/// The storage spans the bytes from the lowest element to the highest (on a device without
-/// addresses: from the handle on). [`describe_layout`](AsLayout::describe_layout) describes
+/// The storage spans the bytes from the lowest element to the highest, on every device. Offsets,
+/// as that of a field `offset`, count from the lowest one, so nothing else is exported of the object
+/// behind a handle: an offset of 0 is exported as the `byte_offset` of the lowest element.
+/// [`describe_layout`](AsLayout::describe_layout) describes
 /// the layout in which the elements were imported. A description that gives only a shape uses
 /// the strides with which the memory was imported, and then must give the shape with which
 /// it was imported ([`Error::StridesMissing`]); memory that is contiguous in row-major order
@@ -301,9 +303,8 @@ impl<T: ImportedElement> ImportedStorage<T> {
 impl<T: ImportedElement> OwnLayout for ImportedStorage<T> {
     fn strided(&self) -> Option<Strided<'_>> {
         let tensor = &self.tensor;
-        // With addresses, a contiguous tensor begins at the first byte of its span.
-        let has_offset = !tensor.device().has_addresses() && tensor.byte_offset() != 0;
-        if !has_offset && tensor.is_row_major() {
+        // A contiguous tensor begins at the first byte of the memory.
+        if tensor.is_row_major() {
             return None;
         }
         let rank = tensor.ndim().saturating_sub(Self::axes_in(tensor).len());

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::storage::Access;
 use crate::storage::memory::{ForeignInfo, Memory, OwnLayout};
 use crate::storage::synchronize::SyncBy;
+use crate::storage::window::Window;
 use crate::stream::{ConsumerPlace, Synchronize};
 
 /// Memory lent for reading, or shared for reading and writing.
@@ -41,8 +42,8 @@ impl<'a> DataRef<'a> {
         let () = SizeMatches::<T>::OK;
         let ptr = elements.as_ptr().cast::<u8>().cast_mut();
         let byte_len = size_of_val(elements);
-        Self::new(Memory::new(ptr, byte_len, T::DTYPE, Device::CPU, Access::Frozen))
-            .with_axes(T::AXES)
+        let window = Window::whole(ptr, byte_len);
+        Self::new(Memory::new(window, T::DTYPE, Device::CPU, Access::Frozen)).with_axes(T::AXES)
     }
 
     /// Lends memory that is not a Rust slice: on another device, in a mapped file, or in a
@@ -78,7 +79,8 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        Self::new(Memory::new(ptr.cast_mut(), byte_len, dtype, device, Access::Frozen))
+        let window = Window::whole(ptr.cast_mut(), byte_len);
+        Self::new(Memory::new(window, dtype, device, Access::Frozen))
     }
 
     /// Lends memory that any owner may write while it is lent. The loan is *shared*:
@@ -103,7 +105,8 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        Self::new(Memory::new(ptr, byte_len, dtype, device, Access::Shared))
+        let window = Window::whole(ptr, byte_len);
+        Self::new(Memory::new(window, dtype, device, Access::Shared))
     }
 
     /// Lends memory that other owners may write while it is lent, and that consumers may not
@@ -133,38 +136,41 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        Self::new(Memory::new(ptr.cast_mut(), byte_len, dtype, device, Access::SharedReadOnly))
+        let window = Window::whole(ptr.cast_mut(), byte_len);
+        Self::new(Memory::new(window, dtype, device, Access::SharedReadOnly))
     }
 
-    /// Lends memory that another library made, to be exported again unchanged: its elements
-    /// may be unaligned, and their type need not be one that this version of the standard
-    /// defines.
+    /// Lends the bytes of a window. If another library made them, as `came` states, they are exported
+    /// again unchanged: the elements may be unaligned, and their type need not be one that this
+    /// version of the standard defines.
     ///
     /// # Safety
     ///
     /// For the whole of `'a`:
-    /// 1. as 1 of [`from_raw_parts`](Self::from_raw_parts);
+    /// 1. `window` is as its fields state: its bytes are part of one allocation or object on
+    ///    `device`;
     /// 2. the bytes are initialized, and any pattern of bits in them is acceptable to their
-    ///    owner;
+    ///    owner; if `came` is `None`, the first one is aligned for `dtype`;
     /// 3. what `access` and `came` state about other owners is true, and Rust code accesses
     ///    the bytes as they state.
     #[inline(always)]
-    pub(crate) const unsafe fn from_foreign_parts(
-        ptr: *mut u8,
-        byte_len: usize,
+    pub(crate) const unsafe fn of_window(
+        window: Window,
         dtype: DataType,
         device: Device,
         access: Access,
-        came: ForeignInfo,
+        came: Option<ForeignInfo>,
     ) -> Self {
-        let mut memory = Memory::new(ptr, byte_len, dtype, device, access);
+        let mut memory = Memory::new(window, dtype, device, access);
+        memory.foreign = came;
         // Ordinary memory of the host: neither pinned nor managed.
         let ordinary = device.device_type().0 == crate::ffi::kDLCPU.0;
-        memory.foreign = Some(came);
-        memory.sync = match came.synchronized {
-            _ if ordinary => None,
-            ConsumerPlace::DefaultStream => Some(SyncBy::IMPORT),
-            ConsumerPlace::Host | ConsumerPlace::Stream => Some(SyncBy::IMPORT_FOR_ANOTHER),
+        memory.sync = match came {
+            Some(came) if !ordinary => Some(match came.synchronized {
+                ConsumerPlace::DefaultStream => SyncBy::IMPORT,
+                ConsumerPlace::Host | ConsumerPlace::Stream => SyncBy::IMPORT_FOR_ANOTHER,
+            }),
+            _ => None,
         };
         Self::new(memory)
     }
@@ -258,7 +264,7 @@ impl<'a> DataRef<'a> {
 
     /// Length in bytes.
     pub const fn byte_len(&self) -> usize {
-        self.memory.byte_len
+        self.memory.window.byte_len
     }
 
     /// Sets the axes of each element, which is then an array of `dtype`s. They are appended
@@ -298,7 +304,14 @@ impl<'a> DataRef<'a> {
 
     /// First byte of the memory, or its handle on devices without addresses.
     pub const fn as_ptr(&self) -> *const u8 {
-        self.memory.ptr
+        self.memory.window.data
+    }
+
+    /// Bytes from the handle to the first byte of the memory, on devices without addresses; 0 on
+    /// other devices. A description does not include them: its offset counts from the first byte of
+    /// the memory.
+    pub const fn byte_offset(&self) -> usize {
+        self.memory.window.byte_offset
     }
 
     #[inline]
@@ -346,7 +359,8 @@ impl<'a> DataMut<'a> {
         let byte_len = size_of_val(elements);
         let access = if T::ANY_BITS { Access::Exclusive } else { Access::Frozen };
         let ptr = elements.as_mut_ptr().cast();
-        let mut memory = Memory::new(ptr, byte_len, T::DTYPE, Device::CPU, access);
+        let window = Window::whole(ptr, byte_len);
+        let mut memory = Memory::new(window, T::DTYPE, Device::CPU, access);
         memory.axes = T::AXES;
         Self::new(memory)
     }
@@ -369,7 +383,8 @@ impl<'a> DataMut<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        Self::new(Memory::new(ptr, byte_len, dtype, device, Access::Exclusive))
+        let window = Window::whole(ptr, byte_len);
+        Self::new(Memory::new(window, dtype, device, Access::Exclusive))
     }
 
     /// Lends no memory, for the given reason; see [`DataRef::refused`].

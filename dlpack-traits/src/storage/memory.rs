@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::ffi;
 use crate::storage::Access;
 use crate::storage::synchronize::{SyncBy, Synchronizer};
+use crate::storage::window::Window;
 use crate::stream::ConsumerPlace;
 
 /// The provenance of memory that another library made and that is exported again.
@@ -31,7 +32,7 @@ pub(crate) struct Strided<'a> {
     pub(crate) shape: &'a [i64],
     /// The strides of these dimensions, in `dtype`s.
     pub(crate) strides: &'a [i64],
-    /// Bytes from the start of the memory to the first element.
+    /// Bytes from the start of the window to the first element.
     pub(crate) byte_offset: usize,
     /// The type of the elements.
     pub(crate) dtype: DataType,
@@ -50,10 +51,8 @@ pub(crate) trait OwnLayout: RefUnwindSafe {
 /// Lent memory, without its lifetime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
-    /// First byte, or a handle on devices without addresses.
-    pub(crate) ptr: *mut u8,
-    /// Length in bytes.
-    pub(crate) byte_len: usize,
+    /// The bytes.
+    pub(crate) window: Window,
     /// Type of the elements, or of the innermost parts of elements with axes.
     pub(crate) dtype: DataType,
     /// The axes of each element; empty for most types.
@@ -79,24 +78,22 @@ impl Memory {
     #[inline(always)]
     pub(super) fn known_import(self, dtype: DataType) -> Self {
         debug_assert!(self.refusal.is_none() && self.foreign.is_some() && self.dtype == dtype);
-        let Self { ptr, byte_len, axes, device, access, padded, foreign, sync, .. } = self;
+        let Self { window, axes, device, access, padded, foreign, sync, .. } = self;
         let synchronized = ConsumerPlace::DefaultStream;
         let foreign = Some(foreign.unwrap_or(ForeignInfo { later: 0, synchronized }));
         let refusal = None;
-        Self { ptr, byte_len, dtype, axes, device, access, padded, foreign, refusal, sync }
+        Self { window, dtype, axes, device, access, padded, foreign, refusal, sync }
     }
 
     /// Memory whose elements have no axes.
     pub(super) const fn new(
-        ptr: *mut u8,
-        byte_len: usize,
+        window: Window,
         dtype: DataType,
         device: Device,
         access: Access,
     ) -> Self {
         Self {
-            ptr,
-            byte_len,
+            window,
             dtype,
             axes: &[],
             device,
@@ -117,8 +114,8 @@ impl Memory {
 
     /// The value of a storage without memory.
     pub(super) const fn refused(reason: &'static Error) -> Self {
-        let nowhere = NonNull::dangling().as_ptr();
-        let memory = Self::new(nowhere, 0, DataType::U8, Device::CPU, Access::Frozen);
+        let nowhere = Window::whole(NonNull::dangling().as_ptr(), 0);
+        let memory = Self::new(nowhere, DataType::U8, Device::CPU, Access::Frozen);
         Self { refusal: Some(reason), ..memory }
     }
 

@@ -17,6 +17,7 @@ mod synchronize;
 mod try_arc;
 mod try_box;
 mod try_vec;
+mod window;
 
 pub use data::{DataMut, DataRef};
 pub use shared_buffer::SharedBuffer;
@@ -30,6 +31,7 @@ pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_arc::{TryArc, UninitTryArc};
 pub(crate) use try_box::{fill, try_arc, try_arc_from, try_arc_slice, try_box, try_place};
 pub(crate) use try_vec::try_vec;
+pub(crate) use window::Window;
 
 /// Memory that contains the elements of a tensor: the type of a `data` field.
 ///

@@ -193,11 +193,7 @@ impl Accepted<'_> {
     /// Number of bytes from the start of the memory to the first element.
     fn before(&self) -> usize {
         match self.place {
-            Place::InTensor(_) if self.tensor.device().has_addresses() => {
-                self.tensor.byte_range().start.unsigned_abs()
-            }
-            // An offset that does not fit exceeds every object; the storage rejects it.
-            Place::InTensor(_) => usize::try_from(self.tensor.byte_offset()).unwrap_or(usize::MAX),
+            Place::InTensor(_) => self.tensor.byte_range().start.unsigned_abs(),
             Place::Copied(..) => 0,
         }
     }

@@ -35,15 +35,13 @@ pub enum Requirement<'a> {
     Contiguous(Option<Order>),
     /// Contiguous elements, because the type stores no strides.
     Compact(Option<Order>),
-    /// Contiguous elements in row-major order, without bytes of the memory in front of them,
-    /// unless the data keeps the strides and the offset of the tensor.
+    /// Contiguous elements in row-major order, unless the data keeps the strides and the offset of
+    /// the tensor.
     Kept(KeepsStrides),
     /// Contiguous elements except for the stride of the slowest axis.
     Pitched(Option<Order>),
     /// No element at a lower address than the first one.
     NothingBefore,
-    /// No bytes of the memory in front of the first element.
-    NoOffset,
     /// Elements narrower than a byte that take one each (`true`), or are packed (`false`).
     Padded(bool),
     /// Elements narrower than a byte that are packed, without gaps, in that order: the bytes of a
@@ -163,7 +161,7 @@ fn require(met: bool, unmet: impl FnOnce() -> MismatchKind) -> Result<(), Mismat
 impl Requirement<'_> {
     /// Whether the requirement is about strides, which a copy satisfies.
     pub(super) fn is_about_strides(&self) -> bool {
-        matches!(self, Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore | Self::NoOffset)
+        matches!(self, Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore)
     }
 
     /// Whether the requirement is met, for those of nearly every type. False does not mean that
@@ -176,7 +174,6 @@ impl Requirement<'_> {
             Self::Filled(Some(exact)) => shape.len() == exact,
             Self::Dimension(axis, needed) => shape.get(axis).copied() == needed,
             Self::NothingBefore => tensor.byte_range().start >= 0,
-            Self::NoOffset => tensor.byte_range().start >= 0 && tensor.byte_offset() == 0,
             Self::Kept(keeps) => keeps(tensor),
             _ => false,
         }
@@ -248,18 +245,12 @@ impl Requirement<'_> {
                 if keeps(tensor) {
                     return Ok(());
                 }
-                Self::Compact(ROW_MAJOR).meets(tensor, shape)?;
-                Self::NoOffset.meets(tensor, shape)
+                Self::Compact(ROW_MAJOR).meets(tensor, shape)
             }
             Self::Pitched(order) => {
                 require(pitched(tensor, shape, order).is_some(), || MismatchKind::Pitched { order })
             }
             Self::NothingBefore => nothing_before(tensor),
-            Self::NoOffset => {
-                let found = tensor.byte_offset();
-                nothing_before(tensor)?;
-                require(found == 0, || MismatchKind::NoOffset { found })
-            }
             Self::Padded(needed) => {
                 let narrow = tensor.dtype().element_bits() % 8 != 0;
                 require(!narrow || is_padded(tensor) == needed, || MismatchKind::Padded { needed })

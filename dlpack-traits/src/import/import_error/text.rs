@@ -79,11 +79,6 @@ impl fmt::Display for Mismatch {
                 "`{name}` has no field for the offset of the first element: expected stride {axis} \
                  to be at least 0, got {stride}; {COMPACT}"
             ),
-            MismatchKind::NoOffset { found } => write!(
-                f,
-                "`{name}` has no field for the offset: expected the first element at the handle of \
-                 its memory, got one {found} bytes behind it; pass a copy"
-            ),
             MismatchKind::Axes { needed } => {
                 write!(f, "`{name}`: expected {needed:?} as the last dimensions, got others")
             }

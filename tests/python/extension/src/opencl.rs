@@ -4,8 +4,8 @@ use dlpack_traits::backend::{
     Cpu, DeviceBuffer, OpenCl, StreamGuard, StreamHandle, WorkStream, copy_to_host,
 };
 use dlpack_traits::{
-    DLPackExport, DLPackImport, DataType, Device, Error, ImportError, ImportedStorage,
-    ImportedTensor, ffi, python,
+    DLPackExport, DLPackImport, DataType, Device, ImportError, ImportedStorage, ImportedTensor,
+    ffi, python,
 };
 use pyo3::prelude::*;
 
@@ -46,11 +46,10 @@ impl InClBuffer {
         // SAFETY: 1. A tensor of OpenCL has the handle of a buffer.
         unsafe { OpenCl::memory(tensor.data_ptr().cast_mut().cast()) }?.holds(&tensor)?;
         let stream = stream(tensor.device().device_id(), queue)?;
-        let byte_offset = usize::try_from(tensor.byte_offset())?;
         let shape = tensor.shape().to_vec();
         // SAFETY: 1. The test gave the stream for which the tensor was exported.
         let data = unsafe { DeviceBuffer::from_foreign(ImportedStorage::new(tensor)?, stream) }?;
-        Ok(Self { data, shape, byte_offset })
+        Ok(Self { data, shape, byte_offset: 0 })
     }
 
     /// The handle of the buffer.
@@ -72,13 +71,12 @@ impl DLPackImport for InClBuffer {
         let device = tensor.device();
         // SAFETY: 1. A tensor of OpenCL has the handle of a buffer.
         unsafe { OpenCl::memory(tensor.data_ptr().cast_mut().cast()) }?.holds(&tensor)?;
-        let byte_offset = usize::try_from(tensor.byte_offset()).map_err(|_| Error::SizeOverflow)?;
         let shape = tensor.shape().to_vec();
         // SAFETY: 1. The table of the class names the current queue.
         let data = unsafe {
             DeviceBuffer::from_foreign(ImportedStorage::new(tensor)?, WorkStream::current(device)?)
         }?;
-        Ok(Self { data, shape, byte_offset })
+        Ok(Self { data, shape, byte_offset: 0 })
     }
 }
 

@@ -28,7 +28,7 @@ use table::{Kind, Row};
 const TABLES: [(char, usize); 9] = [
     ('A', 24),
     ('B', 10),
-    ('D', 37),
+    ('D', 39),
     ('F', 17),
     ('L', 30),
     ('X', 18),
