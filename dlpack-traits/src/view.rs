@@ -58,10 +58,13 @@ impl<'a> TensorView<'a> {
     ) -> Result<Self, Error> {
         let mut slot = Slot::new();
         let place = &raw mut slot;
-        // SAFETY: 1. The slot is alive and not accessed until the description ends, which
-        // is the next statement but one. An implementation can borrow the slot for longer
-        // only if it keeps the description, and then `into_facts` rejects the tensor that it
-        // returned.
+        // SAFETY: 1. Until `into_facts` returns, only the result accesses the slot, which is alive.
+        // `'a` may be longer, so nothing that is used after this function may still borrow the
+        // slot for `'a`. `Describe` is consumed by the shape, and its slot passes to one
+        // description: the one that is returned, which ends here; or one that `describe` keeps
+        // (`Box::leak`), and then the returned one was made in another slot, which
+        // `into_facts` rejects by its address (A18). Each way from a `Description` to a borrow
+        // of its slot for `'a` must consume the description, or borrow it.
         // 2. `new` initialized the spill.
         let out = Describe::new(unsafe { SlotMut::at(place) });
         let checked = describe(out)?.into_checked();
@@ -84,17 +87,21 @@ impl<'a> TensorView<'a> {
     /// Shape: the size of each dimension, in elements.
     #[inline]
     pub fn shape(&self) -> &[i64] {
-        // SAFETY: by the invariant of `slot` its lists have `ndim` numbers each, which no
-        // one writes to while it is borrowed.
-        unsafe { slice::from_raw_parts(self.slot.lists(), self.ndim()) }
+        self.lists().get(..self.ndim()).unwrap_or_default()
+    }
+
+    /// Shape and strides.
+    #[inline]
+    fn lists(&self) -> &[i64] {
+        // SAFETY: by the invariant of `slot` its lists have `ndim` numbers each, one after the other,
+        // which no one writes to while it is borrowed. There are at most 64.
+        unsafe { slice::from_raw_parts(self.slot.lists(), self.ndim().wrapping_mul(2)) }
     }
 
     /// Strides, in elements; they are always present.
     #[inline]
     pub fn strides(&self) -> &[i64] {
-        let strides = self.slot.lists().wrapping_add(self.ndim());
-        // SAFETY: as for `shape`; the strides follow the shape, inside of the lists.
-        unsafe { slice::from_raw_parts(strides, self.ndim()) }
+        self.lists().get(self.ndim()..).unwrap_or_default()
     }
 
     /// Number of elements.

@@ -15,8 +15,8 @@ use crate::strides::{self, MAX_NDIM};
 
 /// The shape and the strides in a slot, while they are written there.
 ///
-/// Invariant: `start` points to twice `ndim` initialized numbers, in the slot or in its
-/// spill.
+/// Invariant: `start` points to twice `ndim` initialized numbers: in the slot, or, if `ndim` is more
+/// than [`INLINE`], in its spill, which then exists and is not replaced as long as this is used.
 #[derive(Debug)]
 pub(super) struct Lists<'a> {
     slot: SlotMut<'a>,

@@ -36,8 +36,13 @@ pub struct Slot {
     pub(super) tensor: MaybeUninit<DLTensor>,
     /// The fields of the legacy struct that follow its `DLTensor`.
     legacy: [MaybeUninit<*mut c_void>; 2],
-    /// Shape and strides of more than [`INLINE`] dimensions. If it is `Some`, the lists of
-    /// the tensor are in it.
+    /// Shape and strides of more than [`INLINE`] dimensions.
+    ///
+    /// Invariant: it is `Some` if and only if the lists that were written last have more than
+    /// [`INLINE`] dimensions, which are then in it; unless their description was refused. Only
+    /// [`room`](SlotMut::room) makes room for lists. A description begins without a spill
+    /// ([`SlotMut::clear`]), and makes room again only for longer lists, with the axes of the
+    /// elements, or clears the spill before.
     spill: Option<Spill>,
     /// Shape, then strides, of at most [`INLINE`] dimensions. Last, so that the bytes in
     /// use are contiguous.
@@ -254,7 +259,8 @@ impl<'a> SlotMut<'a> {
         }
     }
 
-    /// The address of the lists that were last written.
+    /// The address of the lists that were last written: by the invariant of the spill they are in it,
+    /// if there is one.
     #[inline(always)]
     pub(super) fn start(&mut self) -> *mut i64 {
         match self.spilled() {
@@ -283,8 +289,10 @@ impl<'a> SlotMut<'a> {
             _ => (self.inline(), INLINE),
         };
         let len = capacity.wrapping_mul(2);
-        // SAFETY: there is room for as many numbers, in the slot or in its spill, which by
-        // the invariant only `self` accesses.
+        // SAFETY: there is room for as many numbers, in the slot, or in its spill, which was allocated
+        // for `capacity` dimensions. By the invariant only `self` accesses both. (`room` returned
+        // the same memory: by the invariant of the spill there is one if `ndim` is more than
+        // `INLINE`; otherwise `places` returns less room, not other memory.)
         let room: &mut [MaybeUninit<i64>] = unsafe { slice::from_raw_parts_mut(start.cast(), len) };
         let Some((dims, rest)) = room.split_at_mut_checked(ndim) else {
             return Default::default();

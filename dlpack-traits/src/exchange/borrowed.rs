@@ -24,8 +24,13 @@ use crate::stream::StreamArg;
 ///
 /// Those of the export; [`TableError::ReadOnlyView`], unless `read_only` allows views of such
 /// memory; [`TableError::PaddedView`]; [`TableError::NoPlaceForDims`].
+///
+/// # Safety
+///
+/// 1. Until the last use of the written struct, which has no lifetime, the value is borrowed: it does
+///    not move, no code changes it by `&mut`, and it is not dropped.
 #[inline(always)]
-pub(super) fn borrowed<T: DLPackExport, E>(
+pub(super) unsafe fn borrowed<T: DLPackExport, E>(
     value: &T,
     read_only: bool,
     out: &mut MaybeUninit<DLTensor>,
@@ -34,8 +39,8 @@ pub(super) fn borrowed<T: DLPackExport, E>(
     let mut slot = Slot::new();
     let place = &raw const slot;
     let description = value.describe(slot.describe())?;
-    // The memory and the lists of a description outlive the slot only if it was made in
-    // this slot.
+    // The memory and the lists of a description are borrowed from the value, as our caller's 1
+    // requires, and outlive the slot, only if it was made in this slot.
     if !description.checked().is_in(place) {
         return Err(described_elsewhere().into());
     }

@@ -192,10 +192,11 @@ unsafe extern "C" fn view<T: DLPackExport, H: ObjectHost<T>>(
             // SAFETY: by 2 it may be written, and nothing else writes to it during the
             // call.
             let out = unsafe { &mut *out.cast::<MaybeUninit<DLTensor>>() };
-            // The written `DLTensor` does not carry the lifetime of the borrow. By 2 of
-            // `ObjectHost` the value does not change until the object dies, and the header
-            // requires that the consumer does not use the view longer.
-            let lend = |value: &T| borrowed(value, H::READ_ONLY_VIEWS, out);
+            let lend = |value: &T| {
+                // SAFETY: 1. By 2 of `ObjectHost` the value does not change or move until the object
+                // dies, and the header requires that the consumer does not use the view longer.
+                unsafe { borrowed(value, H::READ_ONLY_VIEWS, out) }
+            };
             // SAFETY: 1 (`py_object` is alive, this thread may use it): guaranteed by our
             // caller's 1.
             match unsafe { H::view(py_object, lend) } {

@@ -48,8 +48,10 @@ impl<'a, T> Elements<'a, T> {
 /// reads a block: then the compiler keeps the fields in registers.
 struct TryIter<'a, T> {
     elements: Elements<'a, T>,
-    /// The current block; its capacity is that of each block.
+    /// Room for a block.
     block: Vec<MaybeUninit<T>>,
+    /// Number of elements in the current block.
+    len: usize,
     /// The next element in the block.
     at: usize,
     /// Number of blocks that were read.
@@ -62,8 +64,9 @@ impl<'a, T: Readable> TryIter<'a, T> {
     #[inline]
     fn new(elements: Elements<'a, T>) -> Self {
         let () = ByValue::<T>::FITS;
-        let block = Vec::with_capacity(elements.block_len());
-        Self { elements, block, at: 0, blocks: 0, left: elements.len() }
+        let mut block = Vec::new();
+        block.resize(elements.block_len(), MaybeUninit::uninit());
+        Self { elements, block, len: 0, at: 0, blocks: 0, left: elements.len() }
     }
 
     /// Reads the next block. Returns whether there is one.
@@ -72,12 +75,8 @@ impl<'a, T: Readable> TryIter<'a, T> {
         if self.left == 0 {
             return false;
         }
-        self.block.clear();
-        let room = self.block.spare_capacity_mut();
-        let len = self.elements.read_block(self.blocks, self.left, room);
-        // SAFETY: the capacity is at least `len`, and any bytes are a valid `MaybeUninit`.
-        unsafe { self.block.set_len(len) };
-        self.at = 0;
+        let len = self.elements.read_block(self.blocks, self.left, &mut self.block);
+        (self.len, self.at) = (len, 0);
         self.blocks = self.blocks.wrapping_add(1);
         self.left = self.left.saturating_sub(len);
         len != 0
@@ -100,12 +99,7 @@ impl<T: Readable> Elements<'_, T> {
     /// the number of elements that were read to the start of `to`.
     #[cold]
     #[inline(never)]
-    fn read_block(
-        &self,
-        index: usize,
-        left: usize,
-        to: &mut [MaybeUninit<MaybeUninit<T>>],
-    ) -> usize {
+    fn read_block(&self, index: usize, left: usize, to: &mut [MaybeUninit<T>]) -> usize {
         let (source, size) = (self.source(), size_of::<T>());
         let to = block::as_bytes(to);
         let read = if self.typed().is_contiguous::<T>() {
@@ -127,26 +121,26 @@ impl<T: Readable> Iterator for TryIter<'_, T> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.at == self.block.len() && !self.refill() {
+        if self.at == self.len && !self.refill() {
             return None;
         }
         let element = *self.block.get(self.at)?;
         self.at = self.at.wrapping_add(1);
-        // SAFETY: 1. Every element of the block was read.
+        // SAFETY: 1. The first `len` elements of the block were read.
         Some(unsafe { checked(element) })
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.left.saturating_add(self.block.len().wrapping_sub(self.at));
+        let left = self.left.saturating_add(self.len.wrapping_sub(self.at));
         (left, Some(left))
     }
 
     #[inline]
     fn fold<A, F: FnMut(A, Self::Item) -> A>(mut self, mut result: A, mut f: F) -> A {
         loop {
-            for &element in self.block.get(self.at..).unwrap_or_default() {
-                // SAFETY: 1. Every element of the block was read.
+            for &element in self.block.get(self.at..self.len).unwrap_or_default() {
+                // SAFETY: 1. The first `len` elements of the block were read.
                 result = f(result, unsafe { checked(element) });
             }
             if !self.refill() {

@@ -226,10 +226,14 @@ impl ImportedTensor {
     }
 
     /// Leaves the call of the deleter to the caller.
+    ///
+    /// # Panics
+    ///
+    /// If the tensor has another owner, which would call the deleter too. Only an `ImportedStorage`
+    /// has one, and it gives out no `ImportedTensor` by value while others exist.
     pub(super) fn forget_release(mut self) {
-        if let Some(node) = self.node.get_mut() {
-            node.release.forget();
-        }
+        let node = self.node.get_mut().expect("an `ImportedTensor` is the only owner of its node");
+        node.release.forget();
     }
 
     /// What releases the tensor.
