@@ -132,6 +132,12 @@ pub fn is_row_major(shape: &[i64], strides: &[i64]) -> bool {
     is_compact(shape.iter().zip(strides).rev())
 }
 
+/// Whether the axes from `first` on are contiguous in row-major order. Those of an empty tensor are,
+/// also if the dimension that is 0 is before them.
+pub(crate) fn is_row_major_from(first: usize, shape: &[i64], strides: &[i64]) -> bool {
+    is_compact(shape.iter().zip(strides).skip(first).rev()) || shape.contains(&0)
+}
+
 /// Whether the elements are contiguous in column-major (Fortran) order.
 ///
 /// ```
@@ -243,5 +249,7 @@ mod tests {
         assert!(is_row_major(&[2, 0], &[-7, 5]));
         assert!(!is_row_major(&[2], &[-1]));
         assert!(is_row_major(&[], &[]));
+        assert!(is_row_major_from(1, &[2, 3], &[7, 1]) && !is_row_major_from(1, &[2, 3], &[7, 2]));
+        assert!(is_row_major_from(1, &[0, 3], &[0, 0]) && is_row_major_from(2, &[2, 3], &[0, 0]));
     }
 }

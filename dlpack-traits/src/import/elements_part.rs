@@ -59,7 +59,8 @@ impl<'a, T: Readable> Elements<'a, T> {
         parts: usize,
     ) -> impl ExactSizeIterator<Item = ElementsPart<'a, T>> + FusedIterator + use<'a, T> {
         let whole = *self;
-        let mut shape = [0; MAX_NDIM];
+        // A tensor without dimensions is one element, as along a dimension of size 1.
+        let mut shape = [1; MAX_NDIM];
         for (to, &dim) in shape.iter_mut().zip(whole.shape()) {
             *to = dim;
         }

@@ -128,16 +128,13 @@ const fn parts_as_stride(axes: &[i64]) -> i64 {
 }
 
 /// The number of dimensions before the last ones, which must equal `axes` and be
-/// contiguous.
+/// contiguous, unless the tensor is empty.
 fn inner_axes(shape: &[i64], strides: &[i64], axes: &'static [i64]) -> Result<usize, Error> {
     let outer = shape.len().checked_sub(axes.len());
-    let split = outer.and_then(|outer| Some((outer, shape.get(outer..)?, strides.get(outer..)?)));
-    match split {
-        Some((outer, inner, strides)) if inner == axes && strides::is_row_major(inner, strides) => {
-            Ok(outer)
-        }
-        _ => Err(Error::AxesMismatch { axes }),
-    }
+    let fits = |&outer: &usize| {
+        shape.get(outer..) == Some(axes) && strides::is_row_major_from(outer, shape, strides)
+    };
+    outer.filter(fits).ok_or(Error::AxesMismatch { axes })
 }
 
 impl<'a> Typed<'a> {

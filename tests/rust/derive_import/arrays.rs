@@ -86,6 +86,15 @@ fn an_imported_storage_counts_arrays_as_a_copy_does() {
     let _: ByColumns = same_again(&pixels(&[1, 2, 3]).strided(&[7, 3, 1], 0));
     let empty: Image = same_again(&pixels(&[0, 2, 3]).strided(&[5, 4, 1], 0));
     assert_eq!(empty.shape, [0, 2]);
+    // NumPy's strides of an empty array are 0.
+    for strides in [[0, 0, 0], [6, 3, 1], [9, 9, 9]] {
+        let empty = pixels(&[0, 2, 3]).strided(&strides, 0);
+        assert_eq!(built::<Image>(&empty).unwrap().shape, [0, 2]);
+        assert_eq!(built::<Copied>(&empty).unwrap().data, []);
+        let tensor = empty.imported();
+        assert_eq!(tensor.elements::<Rgb>().unwrap().to_vec(), Ok(vec![]));
+        assert_eq!(ImportedStorage::<Rgb>::new(tensor).unwrap().elements().unwrap().len(), 0);
+    }
 }
 
 #[test]

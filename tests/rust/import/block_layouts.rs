@@ -447,6 +447,10 @@ fn parts_are_along_the_outermost_dimension() {
     assert_eq!(parts([1, 1], 8), (0, vec![(0, 1)], vec![1]));
     assert_eq!(parts([4, 0], 2), (0, vec![(0, 4)], vec![0]));
     assert_eq!(parts([0, 4], 2), (0, vec![(0, 0)], vec![0]));
+    // No dimension is one of size 1.
+    let scalar = forged(&[], &[7]).imported();
+    let all: Vec<_> = scalar.elements::<i32>().unwrap().split(3).collect();
+    assert_eq!((all.len(), all[0].range(), all[0].elements().len()), (1, 0..1, 1));
 }
 
 /// A matrix that its tensor owns.
@@ -479,9 +483,7 @@ fn rows_may_be_empty_or_large() {
     assert_eq!(count(&[0, 3]), Ok((0, 0)));
     assert_eq!(count(&[0, i64::MAX, i64::MAX, 0]), Ok((0, 0)));
     assert_eq!(count(&[i64::MAX, i64::MAX, 0]), Err(Error::SizeOverflow));
-    // No memory, and as many calls as take years.
-    assert_eq!(count(&[1 << 62, 0]), Err(Error::SizeOverflow));
-    assert_eq!(count(&[1 << 16, 1 << 16, 0]), Err(Error::SizeOverflow));
+    assert_eq!(count(&[1 << 16, 1 << 16, 0]), Err(Error::SizeOverflow), "as long as years");
 }
 
 /// Elements that are larger than a block.

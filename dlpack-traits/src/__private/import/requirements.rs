@@ -112,11 +112,11 @@ pub(super) fn has_axes(tensor: &ImportedTensor, axes: &'static [i64]) -> Result<
 
 fn has_inner_axes(tensor: &ImportedTensor, axes: &'static [i64]) -> Result<(), MismatchKind> {
     let shape = outer(tensor.shape(), axes);
-    let (outer, inner) = tensor.strides().split_at(shape.len());
+    let outer = tensor.strides().split_at(shape.len()).0;
     if !tensor.shape().ends_with(axes) {
         return Err(MismatchKind::Axes { needed: axes });
     }
-    if !strides::is_row_major(axes, inner) {
+    if !strides::is_row_major_from(shape.len(), tensor.shape(), tensor.strides()) {
         return Err(MismatchKind::Contiguous { order: ROW_MAJOR, no_strides: false });
     }
     let parts: i64 = axes.iter().product();

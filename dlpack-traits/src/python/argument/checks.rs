@@ -121,7 +121,9 @@ pub(super) fn check_on_device<T: ImportedElement>(
             return Err(rejected(object, tensor, Error::ElementMismatch { requested, found }));
         }
         let outer = outer_shape::<T>(tensor).len();
-        if tensor.shape().get(outer..) != Some(T::AXES) || !is_contiguous(tensor, outer) {
+        let (shape, strides) = (tensor.shape(), tensor.strides());
+        let contiguous = strides::is_row_major_from(outer, shape, strides);
+        if shape.get(outer..) != Some(T::AXES) || !contiguous {
             return Err(rejected(object, tensor, Error::AxesMismatch { axes: T::AXES }));
         }
         // Kernels load whole elements.
@@ -129,17 +131,6 @@ pub(super) fn check_on_device<T: ImportedElement>(
             .map_err(ImportError::Tensor)?;
     }
     check_rank::<T>(object, tensor, rank)
-}
-
-/// Whether the axes from `first` on are contiguous in row-major order.
-fn is_contiguous(tensor: &ImportedTensor, first: usize) -> bool {
-    let axes = tensor.shape().iter().zip(tensor.strides()).skip(first).rev();
-    let mut expected = 1_i64;
-    axes.into_iter().all(|(&dim, &stride)| {
-        let is_expected = dim == 1 || stride == expected;
-        expected = expected.saturating_mul(dim);
-        is_expected
-    })
 }
 
 /// Checks the number of dimensions.
