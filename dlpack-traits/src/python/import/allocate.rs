@@ -6,7 +6,6 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_void};
 use core::fmt;
 use core::ptr;
@@ -31,6 +30,7 @@ use crate::python::adopt::adopt;
 use crate::python::convert::{exchange_error, ok_or_discard};
 use crate::python::table::lookup::foreign_table_of;
 use crate::python::table::maker::{Maker, OwnedTensor};
+use crate::strides::{self, MAX_NDIM};
 
 /// Allocates a tensor with the allocator of a Python type, to return it as an object of
 /// that type.
@@ -220,15 +220,18 @@ fn call(
     function: AllocateFunction,
     prototype: &Prototype<'_>,
 ) -> PyResult<ImportedTensor> {
-    let mut shape = Vec::from(prototype.shape());
-    let mut strides = alloc::vec![0; shape.len()];
-    crate::strides::row_major_strides(&shape, &mut strides);
+    let ndim = prototype.shape().len();
+    let mut lists = [[0; MAX_NDIM]; 2];
+    let [shape, strides] = &mut lists;
+    let (Some(shape), Some(strides)) = (shape.get_mut(..ndim), strides.get_mut(..ndim)) else {
+        return Err(exchange_error(Error::TooManyDims { ndim }));
+    };
+    shape.copy_from_slice(prototype.shape());
+    strides::row_major_strides(shape, strides);
     let mut prototype = DLTensor {
         data: ptr::null_mut(),
         device: prototype.device().to_ffi(),
-        ndim: i32::try_from(shape.len())
-            .map_err(|_| Error::SizeOverflow)
-            .map_err(exchange_error)?,
+        ndim: i32::try_from(ndim).map_err(|_| exchange_error(Error::TooManyDims { ndim }))?,
         dtype: prototype.dtype().to_ffi(),
         shape: shape.as_mut_ptr(),
         strides: strides.as_mut_ptr(),
