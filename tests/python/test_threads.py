@@ -146,6 +146,33 @@ def test_releases_on_many_threads_at_once():
     assert sys.getrefcount(tensor) == count
 
 
+@pytest.mark.parametrize("copy", [testing.import_tensor, testing.Floats.from_dlpack, None])
+def test_other_threads_run_during_a_long_copy(copy):
+    """Of `copy=True`, and of a class that copies."""
+    numpy = consumers.get("numpy").module
+    array = numpy.ones(1 << 23, dtype="f4" if copy else "i8")
+    ran, go = [], threading.Lock()
+    go.acquire()
+
+    def run():
+        with go:
+            ran.append(True)
+
+    thread = threading.Thread(target=run)
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    try:
+        thread.start()
+        go.release()
+        # Here the thread waits for the GIL, unless it ran before.
+        copied = copy(array, copy=True) if copy else testing.Counts.from_dlpack(array)
+        assert ran
+    finally:
+        sys.setswitchinterval(switch)
+        thread.join()
+    del copied
+
+
 def in_ended_thread(body):
     """Runs `body` on another Python thread, and returns when the system has ended it.
     `join` returns when Python has forgotten it, before thread-local values are dropped."""

@@ -19,6 +19,7 @@ use crate::python::export::arguments::Arguments;
 use crate::python::export::method_def::{Definition, ObjectMethod};
 use crate::python::import::from_dlpack::from_dlpack_with;
 use crate::python::import::import_options::ImportOptions;
+use crate::python::interpreter::detach::{LONG_COPY, copying};
 
 /// A class whose objects can be created from tensors.
 pub(in crate::python) trait ImportClass:
@@ -135,7 +136,8 @@ impl<T: ImportClass> ObjectMethod for FromDLPack<T> {
         if asked == Some(false) && T::copies(&tensor) {
             return Err(never_without_a_copy::<T>(py));
         }
-        let value = <T as DLPackImport>::from_dlpack(tensor)?;
+        let is_long = tensor.numel() >= LONG_COPY && T::copies(&tensor);
+        let value = copying(py, is_long, || <T as DLPackImport>::from_dlpack(tensor))?;
         Ok(Bound::new(py, value)?.into_any())
     }
 }

@@ -20,7 +20,7 @@ use crate::python::export::dyn_export::DynExport;
 use crate::python::export::erased_ref::{ErasedRef, share};
 use crate::python::export::export_plan::{Capsule, CopyMode, Plan};
 use crate::python::export::py_owner::PyOwner;
-use crate::python::interpreter::detach::detached;
+use crate::python::interpreter::detach::{LONG_COPY, detached};
 use crate::stream::StreamArg;
 
 /// Exports the tensor of an object, which stays usable, in a capsule. Returns NULL with
@@ -164,7 +164,5 @@ fn is_read_only(tensor: &(impl DLPackExport + ?Sized)) -> bool {
 
 /// Whether copying a tensor takes long enough to detach from the interpreter.
 fn is_large(tensor: &(impl DLPackExport + ?Sized)) -> bool {
-    /// In elements, whatever their size: some tens of microseconds.
-    const MANY: i64 = 1 << 16;
-    tensor.tensor().is_ok_and(|view| view.numel() >= MANY)
+    tensor.tensor().is_ok_and(|view| view.numel() >= LONG_COPY)
 }

@@ -14,6 +14,7 @@ use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::explained;
 use crate::python::import::take_capsule;
+use crate::python::interpreter::detach::{LONG_COPY, copying};
 use crate::python::interpreter::exit::watch;
 use crate::python::numpy::{self, NumPy};
 use crate::python::table::lookup::has_lazy_bits;
@@ -156,7 +157,8 @@ fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<
     without_copy.copy = None;
     let tensor = import(object, &without_copy)?;
     if tensor.device() == Device::CPU {
-        return tensor.to_own_copy().map_err(exchange_error);
+        let is_long = tensor.numel() >= LONG_COPY;
+        return copying(object.py(), is_long, || tensor.to_own_copy()).map_err(exchange_error);
     }
     drop(tensor);
     if object.is_exact_instance_of::<PyCapsule>() {

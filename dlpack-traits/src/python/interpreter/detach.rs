@@ -1,4 +1,4 @@
-//! Detaches from the interpreter to wait for a device: [`detached`].
+//! Detaches from the interpreter to wait for a device, and for long copies: [`detached`].
 
 use pyo3::Python;
 use pyo3::marker::Ungil;
@@ -14,6 +14,23 @@ where
     R: Ungil,
 {
     py.detach(run)
+}
+
+/// How many elements, whatever their size, take long enough to copy that other threads should
+/// run meanwhile: some tens of microseconds.
+pub(in crate::python) const LONG_COPY: i64 = 1 << 16;
+
+/// Runs user code that copies the elements of a tensor, detached if `is_long`.
+pub(in crate::python) fn copying<R>(
+    py: Python<'_>,
+    is_long: bool,
+    run: impl Send + FnOnce() -> R,
+) -> R {
+    /// The result, which stays on its thread.
+    struct SameThread<R>(R);
+    // SAFETY: `detached` calls the closure on the calling thread.
+    unsafe impl<R> Send for SameThread<R> {}
+    if is_long { detached(py, || SameThread(run())).0 } else { run() }
 }
 
 /// Makes frees that wait for a device detach from the interpreter while they wait.
