@@ -1,7 +1,9 @@
 """`python::from_dlpack` through the exchange table of a type: which tables are used, and
 how results and errors of their functions are handled. Rules X1 to X6."""
 
+import gc
 import sys
+import weakref
 
 import dlpack_testing as testing
 import pytest
@@ -473,12 +475,32 @@ def test_the_attribute_is_looked_up_once():
 
 
 def test_types_that_are_gone():
-    """Cached types stay alive, so their addresses are not reused."""
+    """A type leaves the cache before its address is that of another type. Rule X6."""
     base = type(producer(testing.scripted_table()))
+    addresses = set()
     for turn in range(2000):
         one = producer(None, *([base] if turn % 3 else []))
         assert by_table(testing.import_tensor(one)) is bool(turn % 3)
+        addresses.add(id(type(one)))
         del one
+        if turn % 3 != 1:
+            gc.collect(0)
+    assert len(addresses) < 2000, "no address was used again"
+
+
+def test_types_are_freed():
+    """The cache keeps no type, and nothing that a type refers to."""
+
+    class Large:
+        pass
+
+    one = producer(None)
+    type(one).large = Large()
+    testing.import_tensor(one)
+    references = [weakref.ref(type(one)), weakref.ref(type(one).large)]
+    del one
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
 
 
 def test_references_of_objects():

@@ -87,8 +87,8 @@ print(testing.import_tensor(testing.Single([1.0])).floats())
 
 
 def test_types_that_come_and_go():
-    """What is remembered of a type keeps the type, so that no type of a later
-    interpreter is taken for it. Functions can be loaded there, classes of tensors
+    """What is remembered of a type is forgotten with the type, so that no type of a
+    later interpreter is taken for it. Functions can be loaded there, classes of tensors
     cannot."""
     code = (
         load(testing, "dlpack_testing_functions")

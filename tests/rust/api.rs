@@ -39,7 +39,7 @@ const COUNTED: [&str; 6] =
 
 /// Statics that change and are not state: lists whose entries are written once, and are
 /// the same for all threads.
-const WRITTEN_ONCE: [&str; 26] = [
+const WRITTEN_ONCE: [&str; 27] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::devices::LOADED",
@@ -58,6 +58,7 @@ const WRITTEN_ONCE: [&str; 26] = [
     "python::interpreter::exit::STATE",
     "python::interpreter::exit::WATCHED",
     "python::table::lookup::REMEMBERED",
+    "python::table::lookup::CALLBACK",
     "python::interpreter::symbols::SYMBOLS",
     "python::array_like::buffer_protocol::BUFFER_CLASS",
     "python::import::call_dlpack::KEYWORD",
@@ -74,7 +75,7 @@ const WRITTEN_ONCE: [&str; 26] = [
 
 /// Locks under which no code is called that could block or run user code, and
 /// thread-local values.
-const WAITS_FOR_NOTHING: [&str; 21] = [
+const WAITS_FOR_NOTHING: [&str; 22] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
@@ -103,6 +104,7 @@ const WAITS_FOR_NOTHING: [&str; 21] = [
     "python::export::reexport names PyOnceLock",
     "python::import::call_dlpack names PyOnceLock",
     "python::numpy::library names PyOnceLock",
+    "python::table::lookup names PyOnceLock",
     // Nothing is made in there.
     "python::export::common_calls names OnceLock",
     "python::interpreter::symbols names OnceLock",

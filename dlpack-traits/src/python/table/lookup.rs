@@ -3,7 +3,10 @@
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyString, PyType};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyCFunction, PyDict, PyInt, PyString, PyTuple, PyType, PyWeakrefReference,
+};
 
 use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction};
 use crate::python::convert::{ok_or_discard, ok_unless_exit};
@@ -12,9 +15,9 @@ use crate::python::numpy::NumPy;
 use crate::python::table::owner_class::{Found, Table, owner_of, table_in};
 use crate::python::table::type_cache::{Added, CachedType, Makes, TypeCache};
 
-/// The cache of looked-up types. It holds a reference to each type in it, so no other
-/// type has the address of a cached type. Tables, and the classes to which they belong,
-/// are never freed.
+/// The cache of looked-up types. It holds a weak reference to each type in it, whose callback
+/// removes the type before it is freed, so no other type has the address of a cached type.
+/// Tables, and the classes to which they belong, are never freed.
 ///
 /// Interpreters that share a GIL share this cache; interpreters with their own GIL cannot
 /// import the module.
@@ -236,12 +239,35 @@ pub(super) fn set_makes(table: Table, change: impl Fn(Makes) -> Makes) {
 /// Caches what was found for a class.
 fn remember(class: &Bound<'_, PyType>, known: CachedType) {
     let py = class.py();
+    let reference = callback(py).and_then(|callback| PyWeakrefReference::new_with(class, callback));
+    let Some(reference) = ok_or_discard(py, reference) else { return };
     // The cache owns this reference.
-    let _ = class.clone().into_ptr();
-    if let Some(CachedType { class, .. }) = REMEMBERED.put(known) {
-        // SAFETY: the evicted reference is one that a call of this function leaked, and
-        // is owned.
-        drop(unsafe { Bound::from_owned_ptr(py, class.cast()) });
+    let reference = reference.into_ptr().cast();
+    drop_reference(py, REMEMBERED.put(CachedType { reference, ..known }));
+}
+
+/// The function that weak references to types call with themselves.
+fn callback(py: Python<'_>) -> PyResult<&Bound<'_, PyCFunction>> {
+    static CALLBACK: PyOnceLock<Py<PyCFunction>> = PyOnceLock::new();
+    if let Some(callback) = CALLBACK.get(py) {
+        return Ok(callback.bind(py));
+    }
+    let remove = |arguments: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+        let py = arguments.py();
+        if let Some(reference) = ok_or_discard(py, arguments.get_item(0)) {
+            drop_reference(py, REMEMBERED.remove(reference.as_ptr().cast()));
+        }
+    };
+    // Made outside of the lock of the cell, because an allocation may run Python code.
+    let callback = PyCFunction::new_closure(py, None, None, remove)?.unbind();
+    Ok(CALLBACK.get_or_init(py, || callback).bind(py))
+}
+
+/// Drops the weak reference of a type that the cache returned.
+fn drop_reference(py: Python<'_>, known: Option<CachedType>) {
+    if let Some(CachedType { reference, .. }) = known {
+        // SAFETY: this thread is attached. `remember` made the reference, which is owned.
+        drop(unsafe { Bound::from_owned_ptr(py, reference.cast()) });
     }
 }
 

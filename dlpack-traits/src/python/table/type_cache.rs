@@ -20,16 +20,23 @@ type Table = *mut DLPackExchangeAPIHeader;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CachedType {
     pub(crate) class: *mut c_void,
+    /// The weak reference that removes the type when it dies; NULL before it is cached.
+    pub(crate) reference: *mut c_void,
     pub(crate) table: Table,
     pub(crate) has_grad: bool,
     pub(crate) has_lazy_bits: bool,
 }
 
-#[cfg(feature = "pyo3")]
 impl CachedType {
     /// A type without a table.
     pub(crate) const fn without_table(class: *mut c_void) -> Self {
-        Self { class, table: ptr::null_mut(), has_grad: false, has_lazy_bits: false }
+        Self {
+            class,
+            reference: ptr::null_mut(),
+            table: ptr::null_mut(),
+            has_grad: false,
+            has_lazy_bits: false,
+        }
     }
 }
 
@@ -85,6 +92,7 @@ const PLACES: usize = 128;
 struct Slot {
     sequence: AtomicUsize,
     class: AtomicPtr<c_void>,
+    reference: AtomicPtr<c_void>,
     table: AtomicPtr<DLPackExchangeAPIHeader>,
     has_grad: AtomicBool,
     has_lazy_bits: AtomicBool,
@@ -161,8 +169,16 @@ impl TypeCache {
         Added::New
     }
 
-    /// Caches a type, which must stay alive until a later call returns it. A returned
-    /// type was evicted, or was not added; the caller owns it again.
+    /// Removes the type of a weak reference, which must happen before the address of the type is
+    /// that of another type. The caller owns the reference of a returned type.
+    pub(crate) fn remove(&self, reference: *mut c_void) -> Option<CachedType> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.places.iter().find(|slot| ptr::eq(slot.load().reference, reference))?;
+        Some(slot.replace(CachedType::without_table(ptr::null_mut())))
+    }
+
+    /// Caches a type. A returned type was evicted, or was not added; the caller owns its
+    /// reference again.
     pub(crate) fn put(&self, new: CachedType) -> Option<CachedType> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let [first, second] = places(new.class);
@@ -192,6 +208,7 @@ impl Slot {
         Self {
             sequence: AtomicUsize::new(0),
             class: AtomicPtr::new(ptr::null_mut()),
+            reference: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
             has_grad: AtomicBool::new(false),
             has_lazy_bits: AtomicBool::new(false),
@@ -215,6 +232,7 @@ impl Slot {
     fn load(&self) -> CachedType {
         CachedType {
             class: self.class.load(Ordering::Relaxed),
+            reference: self.reference.load(Ordering::Relaxed),
             table: self.table.load(Ordering::Relaxed),
             has_grad: self.has_grad.load(Ordering::Relaxed),
             has_lazy_bits: self.has_lazy_bits.load(Ordering::Relaxed),
@@ -229,6 +247,7 @@ impl Slot {
         // A reader that sees one of these stores also sees the odd sequence.
         fence(Ordering::Release);
         self.class.store(new.class, Ordering::Relaxed);
+        self.reference.store(new.reference, Ordering::Relaxed);
         self.table.store(new.table, Ordering::Relaxed);
         self.has_grad.store(new.has_grad, Ordering::Relaxed);
         self.has_lazy_bits.store(new.has_lazy_bits, Ordering::Relaxed);
@@ -247,6 +266,7 @@ mod tests {
     fn known(address: usize) -> CachedType {
         CachedType {
             class: ptr::without_provenance_mut(address * 16),
+            reference: ptr::without_provenance_mut(address * 16 + 2),
             table: ptr::without_provenance_mut(address * 16 + 1),
             has_grad: address % 2 == 1,
             has_lazy_bits: address % 3 == 1,
@@ -274,6 +294,9 @@ mod tests {
             assert_eq!(remembered.table_of(known.class), Some((known.table, known.has_lazy_bits)));
             assert_eq!(remembered.has_grad(known.class), Some(known.has_grad));
             assert_eq!(remembered.put(known), Some(known), "it is there already");
+            assert_eq!(remembered.remove(known.reference), Some(known));
+            assert_eq!(remembered.remove(known.reference), None);
+            assert_eq!(remembered.table_of(known.class), None);
         }
     }
 
