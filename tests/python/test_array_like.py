@@ -11,11 +11,13 @@ import dlpack_testing as testing
 import pytest
 from conftest import check_leaks, require
 from dlpack_testing import (
+    BareArray,
     FrozenArray,
     GrowingArray,
     OnDevice,
     OwnAttributes,
     PanickingArray,
+    PlainArray,
     SharedArray,
 )
 
@@ -538,26 +540,57 @@ def test_attributes_of_the_class_are_kept():
     assert numpy.from_dlpack(tensor).tolist() == [1.0, 2.0]
 
 
-def test_without_the_option_numpy_makes_an_array_of_objects():
-    """The first paragraph of the guide's page warns of this."""
+@pytest.mark.parametrize("class_", [testing.Frozen, testing.Writable, testing.Growing])
+def test_every_class_is_an_array_for_numpy(class_):
+    """Zero-copy, without an option."""
     numpy = require("numpy")
-    array = numpy.asarray(testing.Frozen([1.0, 2.0]))
-    assert array.dtype == object
-    assert array.shape == ()
+    tensor = class_([1.0, 2.0])
+    array = numpy.asarray(tensor)
+    assert (array.dtype, array.tolist()) == (numpy.float32, [1.0, 2.0])
+    assert array.ctypes.data == tensor.data_ptr
+    assert numpy.sum(tensor) == 3.0
+    assert numpy.array(tensor, dtype="int64").tolist() == [1, 2]
+    assert numpy.stack([tensor, tensor]).shape == (2, 2)
+    # The attributes of arrays are an option, and so is the buffer protocol.
+    for name in ("shape", "dtype", "__len__", "__add__", "__buffer__", "__array_interface__"):
+        assert not hasattr(tensor, name)
+    with pytest.raises(TypeError):
+        memoryview(tensor)
+    assert len({tensor}) == 1
+
+
+@pytest.mark.parametrize("class_", [BareArray, PlainArray])
+def test_layouts_without_the_buffer_protocol(class_):
+    numpy = require("numpy")
+    for shape, strides, offset, expected in [
+        ([2, 3], None, 0, [[0, 1, 2], [3, 4, 5]]),
+        ([3, 2], [1, 3], 0, [[0, 3], [1, 4], [2, 5]]),
+        ([3], [-2], 20, [5, 3, 1]),
+        ([], [], 8, 2),
+        ([0], [1], 0, []),
+    ]:
+        tensor = floats(class_, range(6), shape, strides, offset)
+        assert numpy.asarray(tensor).tolist() == expected
+        assert numpy.array(tensor, dtype="float64").tolist() == expected
 
 
 # --- libraries --------------------------------------------------------------
 
 
-def test_matplotlib():
+# Classes with the buffer protocol, without it, and without any option.
+LIBRARY_CLASSES = pytest.mark.parametrize("class_", [FrozenArray, BareArray, PlainArray])
+
+
+@pytest.mark.parametrize("class_", [FrozenArray, BareArray])
+def test_matplotlib(class_):
     matplotlib = require("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots()
-    image = axes.imshow(floats(FrozenArray, range(6), [2, 3]))
+    image = axes.imshow(floats(class_, range(6), [2, 3]))
     assert image.get_array().tolist() == [[0, 1, 2], [3, 4, 5]]
-    (line,) = axes.plot(floats(FrozenArray, [1.0, 2.0]))
+    (line,) = axes.plot(floats(class_, [1.0, 2.0]))
     assert line.get_ydata().tolist() == [1.0, 2.0]
     figure.canvas.draw()
     pyplot.close(figure)
@@ -577,25 +610,27 @@ def test_pillow():
     assert gray.getpixel((0, 1)) == 2
 
 
-def test_pandas():
+@pytest.mark.parametrize("class_", [FrozenArray, SharedArray, BareArray])
+def test_pandas(class_):
     pandas = require("pandas")
-    series = pandas.Series(floats(FrozenArray, [1.0, 2.0]))
+    series = pandas.Series(floats(class_, [1.0, 2.0]))
     assert series.dtype == "float32"
     assert series.tolist() == [1.0, 2.0]
-    frame = pandas.DataFrame(floats(SharedArray, range(6), [2, 3]), columns=list("abc"))
+    frame = pandas.DataFrame(floats(class_, range(6), [2, 3]), columns=list("abc"))
     assert frame["b"].tolist() == [1.0, 4.0]
     assert frame.dtypes.tolist() == ["float32"] * 3
-    frame["d"] = floats(FrozenArray, [7.0, 8.0])
+    frame["d"] = floats(class_, [7.0, 8.0])
     assert frame["d"].tolist() == [7.0, 8.0]
 
 
-def test_scikit_learn():
+@LIBRARY_CLASSES
+def test_scikit_learn(class_):
     require("sklearn")
     from sklearn.linear_model import LinearRegression
     from sklearn.preprocessing import StandardScaler
 
-    x = floats(FrozenArray, range(6), [3, 2])
-    y = floats(FrozenArray, [1.0, 2.0, 3.0])
+    x = floats(class_, range(6), [3, 2])
+    y = floats(class_, [1.0, 2.0, 3.0])
     model = LinearRegression().fit(x, y)
     assert model.predict(x).round(3).tolist() == [1.0, 2.0, 3.0]
     assert StandardScaler().fit_transform(x).shape == (3, 2)
@@ -613,5 +648,16 @@ def test_torch():
     # PyTorch 2.15 prefers a buffer, and ignores its shape. The guide's page warns of it.
     assert torch.asarray(matrix).shape in [(6,), (2, 3)]
     assert torch.asarray(matrix).flatten().tolist() == [0, 1, 2, 3, 4, 5]
-    plain = testing.Writable([0.0, 1.0, 2.0, 3.0], [2, 2])
-    assert torch.asarray(plain).tolist() == [[0, 1], [2, 3]]
+
+
+@pytest.mark.filterwarnings("ignore:The given (buffer|NumPy array) is not writable")
+@pytest.mark.parametrize("class_", [BareArray, PlainArray])
+@pytest.mark.parametrize("name", ["from_dlpack", "asarray", "as_tensor", "tensor"])
+def test_torch_without_the_buffer_protocol(class_, name):
+    torch = require("torch")
+    for dtype, size, value in [("float32", 4, b"\0\0\x80?"), ("int64", 8, b"\x01" + bytes(7))]:
+        tensor = class_(value * 6, dtype, [2, 3])
+        array = getattr(torch, name)(tensor)
+        assert array.dtype == getattr(torch, dtype)
+        assert array.tolist() == [[1, 1, 1], [1, 1, 1]]
+        assert (array.data_ptr() == tensor.data_ptr) == (name != "tensor")

@@ -56,15 +56,11 @@ CONSUMERS = {
     ),
     "pickle": pickled,
     "PickleBuffer": lambda tensor: memoryview(pickle.PickleBuffer(tensor)).cast("B").cast("f"),
-    "torch": lambda tensor: require("torch").frombuffer(
-        tensor, dtype=require("torch").float32
-    ),
 }
 consumers = pytest.mark.parametrize("consumer", CONSUMERS.values(), ids=CONSUMERS)
 
 
 @consumers
-@pytest.mark.filterwarnings("ignore:The given buffer is not writable")
 @pytest.mark.parametrize("class_", [GrowingArray, Growing])
 def test_memory_does_not_move_while_it_is_used(consumer, class_):
     tensor = class_([1.0, 2.0])
@@ -100,6 +96,19 @@ def test_replaced_memory_lives_while_it_is_used(consumer, class_):
     del taken
     gc.collect()
     assert testing.live() == live
+
+
+@pytest.mark.filterwarnings("ignore:The given buffer is not writable")
+def test_torch_owns_the_memory_that_it_uses():
+    torch = require("torch")
+
+    def consumer(tensor):
+        return torch.frombuffer(tensor, dtype=torch.float32)
+
+    for class_ in (GrowingArray, Growing):
+        test_memory_does_not_move_while_it_is_used(consumer, class_)
+    for class_ in (ReplacedArray, Replaced):
+        test_replaced_memory_lives_while_it_is_used(consumer, class_)
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="`__buffer__` is of Python 3.12")

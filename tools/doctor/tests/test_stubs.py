@@ -104,3 +104,13 @@ def test_the_command_line(tmp_path, capsys, monkeypatch):
     assert "def __dlpack__" in printed
     assert stubs.main(["camera", str(stub), "--out", str(stub)]) == 0
     assert stub.read_text() == printed
+
+
+def test_operators_are_added():
+    members = dict.fromkeys(("__add__", "__radd__", "__eq__", "__bool__", "__setitem__"), len)
+    text = stubs.complete(STUB, module(**members))
+    assert "def __radd__(self, other: Any, /) -> Any" in text
+    assert "def __eq__(self, other: object, /) -> Any" in text
+    assert "def __bool__(self) -> bool" in text
+    assert "def __setitem__(self, key: Any, value: Any, /) -> None" in text
+    assert "__iadd__" not in text

@@ -50,6 +50,8 @@ pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> C
     command.env("DLPACK_REQUIRE", environment.required_there()).args(PARALLEL).args([
         "tests/python/standard",
         "tests/python/test_array_like.py",
+        "tests/python/test_array_methods.py",
+        "tests/python/test_buffers.py",
         "tests/python/test_interpreters.py",
         "tests/python/peers/peer_jax.py",
         "tests/python/peers/peer_tvm_ffi.py",
@@ -71,6 +73,7 @@ pub(crate) fn objects(context: &Context, stage: &mut Stage) -> Ending {
         .env("DLPACK_REQUIRE", libraries.required_there())
         .args(["-m", "pytest", "-ra", "--color=no"])
         .args(["tests/python/test_array_like.py", "tests/python/test_pickle.py"])
+        .args(["tests/python/test_array_methods.py", "tests/python/test_buffers.py"])
         .arg("tests/python/test_data_frames.py");
     run(&mut command, stage)
 }

@@ -102,9 +102,10 @@ const CHECKED: [&str; 4] =
     ["dlpack-example", "dlpack-testing", "dlpack-conformance", "dlpack-doctor-python"];
 
 /// The test files that are run: they use threads, or test state that threads share.
-const TESTS: [&str; 20] = [
+const TESTS: [&str; 21] = [
     "free_threaded",
     "test_array_like",
+    "test_array_methods",
     "test_buffers",
     "test_capsules",
     "test_classes",

@@ -9,7 +9,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::array::array_of;
 use super::array_class::{ArrayClass, with_tensor};
 use super::format::Format;
 use super::method::{Method, Object, Returned};
@@ -110,35 +109,6 @@ impl Method for Len {
             [first, ..] => Ok(first.into_pyobject(object.py())?.into_any()),
             [] => Err(PyTypeError::new_err("a tensor without dimensions has no len()")),
         })
-    }
-}
-
-/// `__iter__`. pandas treats an object without it as a scalar.
-pub(super) struct Iter;
-
-impl Method for Iter {
-    const NAME: &'static CStr = c"__iter__";
-    const DOC: &'static CStr =
-        c"__iter__($self, /)\n--\n\nIterate over the first dimension of the NumPy array.";
-
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
-        Ok(array_of(object, class)?.try_iter()?.into_any())
-    }
-}
-
-/// `__getitem__`. matplotlib indexes objects that have a `shape`.
-pub(super) struct GetItem;
-
-impl Method for GetItem {
-    const NAME: &'static CStr = c"__getitem__";
-    const DOC: &'static CStr =
-        c"__getitem__($self, key, /)\n--\n\nReturn self[key] of the NumPy array.";
-
-    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ArrayClass) -> Returned {
-        let Some(key) = arguments.only_positional(object.py()) else {
-            return Err(PyTypeError::new_err("__getitem__() takes exactly one argument"));
-        };
-        array_of(object, class)?.get_item(key)
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod array;
 mod array_class;
+mod array_methods;
 mod attributes;
 mod buffer_protocol;
 mod buffer_slots;
@@ -25,23 +26,27 @@ use crate::python::export::method_def::Definition;
 use buffer_protocol::functions_of;
 use method::{add_missing, add_missing_property, defines, method};
 
-/// Adds the attributes to a class, except those that it defines itself.
-pub(in crate::python) fn install<T: ExportClass>(class: &Bound<'_, PyType>) -> PyResult<()> {
-    add_missing(
-        class,
-        &[
-            method::<T, array::Array>(),
-            method::<T, attributes::Len>(),
-            method::<T, attributes::Iter>(),
-            method::<T, attributes::GetItem>(),
-            method::<T, attributes::Repr>(),
-        ],
-    )?;
+/// Adds `__array__` to a class that does not define it.
+pub(in crate::python) fn install_array<T: ExportClass>(class: &Bound<'_, PyType>) -> PyResult<()> {
+    add_missing(class, &[method::<T, array::Array>()])
+}
+
+/// Adds the attributes to a class, except those that it defines itself. With the buffer protocol,
+/// it has `__array_interface__` too, whose memory is an object with the protocol.
+pub(in crate::python) fn install<T: ExportClass>(
+    class: &Bound<'_, PyType>,
+    buffer_protocol: bool,
+) -> PyResult<()> {
+    add_missing(class, &[method::<T, attributes::Len>(), method::<T, attributes::Repr>()])?;
     add_missing_property(class, method::<T, attributes::Shape>())?;
     add_missing_property(class, method::<T, attributes::DType>())?;
     add_missing_property(class, method::<T, attributes::NDim>())?;
     add_missing_property(class, method::<T, attributes::Device>())?;
     add_missing_property(class, method::<T, attributes::Size>())?;
+    array_methods::install(class)?;
+    if !buffer_protocol {
+        return add_missing(class, &[Definition::of::<array_methods::Bytes>()]);
+    }
     add_missing_property(class, method::<T, interface::ArrayInterface>())?;
     buffer_slots::install(class, functions_of::<T>())
 }

@@ -56,6 +56,7 @@ struct ClassOptions {
     old_name: bool,
     read_only_views: bool,
     array_like: bool,
+    buffer_protocol: bool,
     picklable: bool,
 }
 
@@ -145,26 +146,47 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
         ClassBuilder::new(self.options)
     }
 
-    /// Gives the class the attributes of an array, so that `numpy.asarray(x)`, `memoryview(x)`
-    /// and the libraries that use these, such as matplotlib, pandas, Pillow and scikit-learn,
-    /// accept its objects. Without this option `numpy.asarray(x)` makes an array that contains
-    /// the object.
+    /// Gives the class the attributes and special methods of an array, which libraries such as
+    /// matplotlib, pandas and scikit-learn, and the built-in functions of Python, use. Every class
+    /// has `__array__` without this option, so `numpy.asarray(x)` returns its tensor.
     ///
     /// | attribute | value |
     /// |---|---|
-    /// | `__array__(dtype=None, *, copy=None)` | the array of `numpy.from_dlpack(x)`, converted if `dtype` differs |
-    /// | the buffer protocol | memory on the host, zero-copy, of a dtype that has a code in the buffer protocol |
     /// | `shape`, `ndim`, `size`, `dtype`, `device` | those of the tensor; `dtype` is a `numpy.dtype` where NumPy has the type |
     /// | `len(x)`, `iter(x)`, `x[key]` | the first dimension; those of the NumPy array |
+    /// | `x[key] = value`, `value in x` | those of the NumPy array, over the memory of the object |
+    /// | `x + y`, `x @ y`, `x < y`, `x == y` and the other operators | the result of NumPy, an array |
+    /// | `x += y` and the others in place | the object, whose memory NumPy wrote |
+    /// | `bool(x)`, `int(x)`, `float(x)`, `complex(x)`, `bytes(x)`, `operator.index(x)` | the result for the NumPy array |
+    /// | `hash(x)` | `TypeError`, because `==` is elementwise |
     /// | `repr(x)` | shape, dtype and device |
-    /// | `__array_interface__` | for `PIL.Image.fromarray`; contiguous tensors only |
     ///
-    /// An attribute that the class defines itself is kept. The buffer protocol needs CPython
-    /// 3.10 or later; CPython 3.10 and 3.11 built with `Py_TRACE_REFS` do not support it. A buffer is an
-    /// export like any other: it has its own owner of the memory, or borrows the object until it is released, and is
-    /// read-only where `__dlpack__` sets READ_ONLY.
+    /// An attribute that the class defines itself is kept; a class with an `__eq__` or a
+    /// `__hash__` keeps its comparisons and its hash.
     pub fn array_like(mut self) -> Self {
         self.options.array_like = true;
+        self
+    }
+
+    /// Gives the class the buffer protocol and `__array_interface__`, in addition to what
+    /// [`array_like`](Self::array_like) adds, so that `memoryview(x)`, `hashlib.sha256(x)`,
+    /// `file.write(x)` and `PIL.Image.fromarray(x)` use its memory, zero-copy.
+    ///
+    /// Do not set it for a class whose objects are passed to `torch.asarray`, which prefers the
+    /// buffer, and ignores its shape: the result of PyTorch 2.15 has a single dimension, and PyTorch
+    /// 2.12 reads elements of other types than `float32` as `float32`. Without this option the
+    /// result is right and zero-copy. `torch.from_dlpack`, `as_tensor` and `tensor` are right for
+    /// both.
+    ///
+    /// A buffer is an export like any other: it has its own owner of the memory, or borrows the
+    /// object until it is released, and is read-only where `__dlpack__` sets READ_ONLY. Memory on a
+    /// device raises `BufferError`, and a dtype without a code in the buffer protocol, such as
+    /// `bfloat16`, `TypeError`. A buffer protocol or `__array_interface__` of the class itself is
+    /// kept, and `__array_interface__` exists for contiguous tensors only. The option needs CPython
+    /// 3.10 or later; CPython 3.10 and 3.11 built with `Py_TRACE_REFS` do not support it.
+    pub fn buffer_protocol(mut self) -> Self {
+        self.options.array_like = true;
+        self.options.buffer_protocol = true;
         self
     }
 
@@ -226,8 +248,9 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
         };
         let class = py.get_type::<T>();
         self.options.install(&class, &ClassMethods::of::<T, B>(), table, I::MAKES_OBJECTS)?;
+        array_like::install_array::<T>(&class)?;
         if self.options.array_like {
-            array_like::install::<T>(&class)?;
+            array_like::install::<T>(&class, self.options.buffer_protocol)?;
         }
         if self.options.picklable {
             array_like::install_reduce::<T>(&class)?;

@@ -86,6 +86,32 @@ pub(crate) struct FrozenArray {
 
 bytes! { FrozenArray }
 
+/// Memory that every owner may write, of a class without the buffer protocol.
+#[pyclass(frozen, subclass, module = "dlpack_testing")]
+#[derive(DLPackExport)]
+pub(crate) struct BareArray {
+    data: Several<SharedBuffer<u8>>,
+    dtype: DataType,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    byte_offset: usize,
+}
+
+bytes! { BareArray }
+
+/// The same of a class without options.
+#[pyclass(frozen, subclass, module = "dlpack_testing")]
+#[derive(DLPackExport)]
+pub(crate) struct PlainArray {
+    data: Several<SharedBuffer<u8>>,
+    dtype: DataType,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    byte_offset: usize,
+}
+
+bytes! { PlainArray }
+
 /// Memory with a single owner that a method reallocates: exports hold the object, borrowed.
 #[pyclass(subclass, module = "dlpack_testing")]
 #[derive(DLPackExport)]
@@ -130,6 +156,7 @@ pub(crate) struct ReplacedArray {
 #[pymethods]
 impl ReplacedArray {
     #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 makes a `Vec` of a list")]
     fn new(values: Vec<f32>) -> PyResult<Self> {
         let extents = [values.len().try_into().unwrap_or(0)];
         Ok(Self { data: Several::new(SharedBuffer::from_slice(&values)?), extents })
@@ -271,14 +298,16 @@ impl OwnReduce {
 
 /// Adds the classes.
 pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    python::class::<SharedArray>().array_like().add(m)?;
-    python::class::<FrozenArray>().array_like().add(m)?;
-    python::class::<GrowingArray>().array_like().add(m)?;
-    python::class::<ReplacedArray>().array_like().add(m)?;
-    python::class::<PanickingArray>().array_like().add(m)?;
-    python::class::<OwnAttributes>().array_like().add(m)?;
+    python::class::<SharedArray>().buffer_protocol().add(m)?;
+    python::class::<FrozenArray>().buffer_protocol().add(m)?;
+    python::class::<GrowingArray>().buffer_protocol().add(m)?;
+    python::class::<ReplacedArray>().buffer_protocol().add(m)?;
+    python::class::<PanickingArray>().buffer_protocol().add(m)?;
+    python::class::<BareArray>().array_like().add(m)?;
+    python::add_class::<PlainArray>(m)?;
     python::class::<Windows>().importable().picklable().add(m)?;
     python::class::<Labels>().importable().picklable().add(m)?;
-    python::class::<Sample>().importable().array_like().picklable().add(m)?;
+    python::class::<OwnAttributes>().buffer_protocol().add(m)?;
+    python::class::<Sample>().importable().buffer_protocol().picklable().add(m)?;
     python::class::<OwnReduce>().importable().picklable().add(m)
 }

@@ -45,7 +45,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<classes::Single>(m)?;
     python::add_class::<classes::Growing>(m)?;
     python::add_class::<classes::Zeros>(m)?;
-    python::class::<device::OnDevice>().array_like().add(m)?;
+    python::class::<device::OnDevice>().buffer_protocol().add(m)?;
     python::add_class::<faulty::Faulty>(m)?;
     python::add_class::<hostile::PanicsOnDrop>(m)?;
     python::add_class::<hostile::CallsOnDrop>(m)?;

@@ -65,6 +65,35 @@ METHODS = {
     "device": PROPERTY.format(name="device", type="str"),
     "__array_interface__": PROPERTY.format(name="__array_interface__", type="dict[str, Any]"),
 }
+# Operators of array-like classes, by what they take and return.
+OPERATORS = {
+    "self": {
+        **{name: name for name in ("bool", "int", "float", "complex", "bytes")},
+        "index": "int",
+        **dict.fromkeys(("neg", "pos", "abs", "invert"), "Any"),
+    },
+    "self, value: Any, /": {"contains": "bool"},
+    "self, key: Any, value: Any, /": {"setitem": "None"},
+    "self, key: Any, /": {"delitem": "None"},
+    "self, other: object, /": dict.fromkeys(("eq", "ne"), "Any"),
+    "self, other: Any, /": {
+        **dict.fromkeys(("lt", "le", "gt", "ge"), "Any"),
+        **{
+            prefix + name: "Any"
+            for name in (
+                *("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul"),
+                *("lshift", "rshift", "and", "or", "xor"),
+            )
+            for prefix in ("", "r", "i")
+            if (prefix, name) != ("i", "divmod")
+        },
+    },
+}
+METHODS |= {
+    f"__{name}__": f"def __{name}__({parameters}) -> {result}: ...\n"
+    for parameters, names in OPERATORS.items()
+    for name, result in names.items()
+}
 IMPORTS = {
     "Any": "from typing import Any",
     "Protocol": "from typing import Protocol",

@@ -27,7 +27,7 @@ use table::{Kind, Row};
 /// The tables: the letter of their rules, and how many there are.
 const TABLES: [(char, usize); 9] = [
     ('A', 24),
-    ('B', 10),
+    ('B', 11),
     ('D', 39),
     ('F', 17),
     ('L', 30),
