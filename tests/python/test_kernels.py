@@ -193,6 +193,18 @@ def test_allocated_and_dropped():
     assert testing.allocate_and_drop(require("torch").Tensor, [4])
 
 
+def test_memory_of_an_allocator_has_an_offset_and_a_stream():
+    """A kernel gets the handle with the offset of the first element, and the stream of the library:
+    that of the backend if the table names none. Rule D39."""
+    testing.script(device=(12, 0), byte_offset=64)
+    data, byte_offset, stream = testing.allocated_on_npu(scripted(missing=["stream"]), [3])
+    assert data != 0 and byte_offset == 64
+    assert stream == testing.current_npu_stream()
+    with pytest.raises(BufferError):
+        testing.allocated_on_npu(scripted(), [3])
+    assert testing.scripted_calls() == {"allocate": 2, "stream": 1}
+
+
 @pytest.mark.parametrize("cls", [int, Floats])
 def test_types_without_an_allocator(cls):
     """The error message states that the type has no allocator."""

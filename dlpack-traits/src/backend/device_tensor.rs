@@ -8,6 +8,7 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 
 use super::blocking::{run_blocking, synchronize_device};
+use super::memory::MemoryRef;
 use super::{Backend, ConsumerStreams, FreeOrder, Stream, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -67,9 +68,9 @@ impl<B: Backend> DeviceTensor<B> {
         &self.stream
     }
 
-    /// The first element, for reads by work that is launched on `stream` after this call.
-    /// NULL if there are no elements. On devices without addresses it is the handle of the
-    /// memory, and [`byte_offset`](Self::byte_offset) says where the elements begin.
+    /// The location of the first element, for reads by work that is launched on `stream` after this
+    /// call: its [`address`](MemoryRef::address), or on devices without addresses the handle of
+    /// the memory with the offset of the element. NULL if there are no elements.
     ///
     /// If `stream` is another stream than [`stream`](Self::stream), it first waits for the
     /// work that fills the memory, and the tensor is released after its work.
@@ -79,7 +80,7 @@ impl<B: Backend> DeviceTensor<B> {
     /// [`Error::Unsupported`] for a stream that cannot wait for the tensor's;
     /// [`Error::DeviceMismatch`] for a stream of a device with another number; and those of
     /// the runtime.
-    pub fn as_ptr_on(&self, stream: &WorkStream<B>) -> Result<*const u8, Error> {
+    pub fn as_ptr_on(&self, stream: &WorkStream<B>) -> Result<MemoryRef, Error> {
         let (device, storage) = (stream.device(), self.device());
         if device.device_id() != storage.device_id() {
             return Err(Error::DeviceMismatch { device, storage });
@@ -87,7 +88,7 @@ impl<B: Backend> DeviceTensor<B> {
         // The release makes the tensor's stream wait for this one.
         self.stream.stream().can_follow(stream.stream())?;
         self.uses.order_on(&self.stream, stream)?;
-        Ok(self.tensor.data_ptr())
+        Ok(MemoryRef::of_first_element(&self.tensor))
     }
 
     /// [`as_ptr_on`](Self::as_ptr_on), for reads and writes. Streams order the accesses
@@ -97,14 +98,14 @@ impl<B: Backend> DeviceTensor<B> {
     ///
     /// [`Error::ReadOnly`]; [`Error::Overlapping`] for elements that share memory; and those
     /// of `as_ptr_on`.
-    pub fn as_mut_ptr_on(&self, stream: &WorkStream<B>) -> Result<*mut u8, Error> {
+    pub fn as_mut_ptr_on(&self, stream: &WorkStream<B>) -> Result<MemoryRef, Error> {
         if self.is_read_only() {
             return Err(Error::ReadOnly);
         }
         if strides::may_overlap(self.shape(), self.strides()) {
             return Err(Error::Overlapping);
         }
-        self.as_ptr_on(stream).map(<*const u8>::cast_mut)
+        self.as_ptr_on(stream)
     }
 
     /// Shape, in elements.
@@ -130,12 +131,6 @@ impl<B: Backend> DeviceTensor<B> {
     /// The device of the memory.
     pub fn device(&self) -> Device {
         self.tensor.device()
-    }
-
-    /// Bytes from the handle to the first element, on a device without addresses. Zero on
-    /// other devices, where the pointer includes the offset.
-    pub fn byte_offset(&self) -> u64 {
-        if self.device().has_addresses() { 0 } else { self.tensor.byte_offset() }
     }
 
     /// Whether the elements are contiguous in row-major order.

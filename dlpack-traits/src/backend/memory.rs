@@ -5,9 +5,13 @@ use core::ffi::c_void;
 use crate::device::Device;
 #[cfg(feature = "opencl")]
 use crate::error::Error;
+use crate::import::ImportedTensor;
 
 /// The location of bytes: an offset from an address, or into the object behind a handle.
-#[derive(Clone, Copy, Debug)]
+///
+/// A kernel for a device with addresses takes [`address`](Self::address). One for a device with
+/// handles takes `data` and `byte_offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryRef {
     /// The device.
     pub device: Device,
@@ -18,6 +22,12 @@ pub struct MemoryRef {
 }
 
 impl MemoryRef {
+    /// The location of the first element of a tensor.
+    pub(crate) fn of_first_element(tensor: &ImportedTensor) -> Self {
+        let data = tensor.data_ptr().cast_mut().cast();
+        Self { device: tensor.device(), data, byte_offset: tensor.byte_offset() }
+    }
+
     /// The address of the bytes, on devices that have addresses.
     pub fn address(&self) -> *mut u8 {
         // The offset of a byte in memory fits `usize`.

@@ -64,8 +64,13 @@ pub(crate) fn axpy<'py>(
     if shape[0] > 0 {
         // If `y` is on another queue, `stream` waits for it.
         let [from, with] = [x.as_ptr_on(stream)?, y.as_ptr_on(stream)?];
-        let arguments =
-            [(&raw const a).cast(), from.cast(), with.cast(), out.data.as_ptr().cast_const()];
+        let [from, with, to] = [from, with, out.data.place()].map(|place| place.address());
+        let arguments = [
+            (&raw const a).cast(),
+            from.cast_const().cast(),
+            with.cast_const().cast(),
+            to.cast_const().cast(),
+        ];
         // SAFETY: 1. The object owns the kernel and is borrowed meanwhile; the caller promises its
         // arguments. 2. The stream owns its queue; DPCTL reports a kernel of another context.
         // 3. The arrays have `shape[0]` elements, and `as_ptr_on` made them ready on the queue; their

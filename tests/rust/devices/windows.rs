@@ -1,10 +1,13 @@
-//! The parts of a device's memory that imports lend: as buffers. The
+//! The parts of a device's memory that imports lend: as buffers, and as arguments of kernels. The
 //! accelerator has handles, so the place of a part is its `byte_offset`; the host has addresses.
 
 use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{Farewell, ImportedStorage as Consumer};
 use new_device::Npu;
-use tensors::backend::{Allocator, Backend, Cpu, DeviceBuffer, Memcpy, WorkStream, copy_to_host};
+use tensors::backend::{
+    Allocator, Backend, Cpu, DeviceBuffer, DeviceTensor, FreeOrder, Memcpy, MemoryRef, WorkStream,
+    copy_to_host,
+};
 use tensors::{DLPackExport, Device, Error, ImportedStorage, ImportedTensor};
 
 use super::npu::{NPU, Session};
@@ -117,4 +120,32 @@ fn strides_of_a_buffer_belong_to_one_shape() {
     assert_eq!(other, Err(Error::StridesMissing));
     let data = buffer(part::<Npu>(NPU, (&[2, 3], &[3, 1], 24)).0, &stream);
     assert!(Shape { data, shape: vec![6] }.into_dlpack().is_ok());
+}
+
+fn check_places<B: Allocator + Memcpy>(device: Device) {
+    let stream = WorkStream::<B>::current(device).unwrap();
+    for layout in PARTS {
+        let (tensor, expected) = part::<B>(device, layout);
+        // SAFETY: 1. The export waited for the work on the memory. 2. It is freed after a wait.
+        let tensor = unsafe { DeviceTensor::new(tensor, stream.clone(), FreeOrder::Immediate) };
+        let tensor = tensor.unwrap();
+        let from = tensor.as_ptr_on(&stream).unwrap();
+        assert_eq!(from.device, device);
+        let Some(&expected) = expected.first() else { continue };
+        let mut first = -1_i32;
+        let to = MemoryRef { device: Device::CPU, data: (&raw mut first).cast(), byte_offset: 0 };
+        // SAFETY: 1. The place has an element, and so has the variable, until the wait ends.
+        unsafe { B::copy(&stream, from, to, 4) }.unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(first, expected, "{layout:?}");
+        assert_eq!(tensor.as_mut_ptr_on(&stream), Ok(from));
+    }
+}
+
+/// What a kernel gets of an argument: the handle and the offset, or the address.
+#[test]
+fn an_argument_of_a_kernel_is_the_first_element() {
+    let _session = Session;
+    check_places::<Npu>(NPU);
+    check_places::<Cpu>(Device::CPU);
 }

@@ -98,7 +98,7 @@ impl DeviceTensor<Cuda> {
         let _current = keep_current(device)?;
         // It rejects a stream of another context.
         let work = work_stream(device, stream)?;
-        let address = self.as_ptr_on(&work)?.addr();
+        let address = self.as_ptr_on(&work)?.address().addr();
         let align = alignment(found, device).unwrap_or(1).max(align_of::<T>());
         if address & align.wrapping_sub(1) != 0 {
             return Err(Error::Misaligned { dtype: found, align });

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
 use super::tensor::dims_of;
 use super::{checks, exceptions};
-use crate::backend::{Backend, DeviceTensor, WorkStream};
+use crate::backend::{Backend, DeviceTensor, MemoryRef, WorkStream};
 use crate::import::{AnyElement, ImportedElement};
 use crate::python::convert::exchange_error;
 use crate::python::import::device_tensor::import_on;
@@ -27,12 +27,12 @@ use crate::python::import::missing_protocol::Advice;
 ///
 /// ```no_run
 /// # #[cfg(all(feature = "cuda", feature = "derive"))] {
-/// use dlpack_traits::backend::{Cuda, DeviceBuffer};
+/// use dlpack_traits::backend::{Cuda, DeviceBuffer, MemoryRef};
 /// use dlpack_traits::python::{IntoPython, PyDeviceTensor};
 /// use dlpack_traits::{DLPackExport, DataType};
 /// use pyo3::prelude::*;
 ///
-/// # unsafe fn launch_double(_: *mut core::ffi::c_void, _: *const f32, _: *mut f32, _: usize) {}
+/// # unsafe fn launch_double(_: *mut core::ffi::c_void, _: MemoryRef, _: MemoryRef, _: usize) {}
 /// #[derive(DLPackExport)]
 /// struct OnGpu { data: DeviceBuffer<Cuda>, shape: [usize; 1] }
 ///
@@ -44,9 +44,9 @@ use crate::python::import::missing_protocol::Advice;
 /// ) -> PyResult<Bound<'py, PyAny>> {
 ///     let (shape, stream) = (x.dims(), x.stream());
 ///     let data = DeviceBuffer::zeroed_on(stream.clone(), DataType::F32, shape[0])?;
-///     let (from, to) = (x.as_ptr_on(stream)?, data.as_ptr());
+///     let (from, to) = (x.as_ptr_on(stream)?, data.place());
 ///     // SAFETY: both have `shape[0]` elements, which are ready on this stream.
-///     unsafe { launch_double(stream.handle().as_ptr(), from.cast(), to.cast(), shape[0]) };
+///     unsafe { launch_double(stream.handle().as_ptr(), from, to, shape[0]) };
 ///     OnGpu { data, shape }.into_object_like(py, &x)
 /// }
 /// # }
@@ -101,7 +101,7 @@ impl<B: Backend, T, const N: usize> PyDeviceTensor<'_, B, T, N> {
     ///
     /// `ValueError` for read-only memory, for elements that share memory, and for a tensor
     /// that requires a gradient; those of [`DeviceTensor::as_ptr_on`].
-    pub fn as_mut_ptr_on(&self, stream: &WorkStream<B>) -> PyResult<*mut u8> {
+    pub fn as_mut_ptr_on(&self, stream: &WorkStream<B>) -> PyResult<MemoryRef> {
         let tensor = self.tensor.imported();
         Python::attach(|py| {
             let object = self.object.bind(py);

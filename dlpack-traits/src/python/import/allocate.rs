@@ -17,17 +17,18 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use crate::backend::Prototype;
+use crate::backend::{Backend, MemoryRef, Prototype, WorkStream};
 use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::exchange::foreign_table::AllocateFunction;
+use crate::exchange::foreign_table::{AllocateFunction, ForeignTable, StreamFunction};
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{Exclusive, ImportPolicy, ImportedTensor};
 use crate::panic::catch_panic;
 use crate::python::adopt::adopt;
 use crate::python::convert::{exchange_error, ok_or_discard};
+use crate::python::import::device_tensor::stream_of;
 use crate::python::table::lookup::foreign_table_of;
 use crate::python::table::maker::{Maker, OwnedTensor};
 use crate::strides::{self, MAX_NDIM};
@@ -64,8 +65,10 @@ pub fn allocate<'py>(
     prototype: &Prototype<'_>,
 ) -> PyResult<Allocated<'py>> {
     let py = class.py();
-    let allocate = foreign_table_of(class)?.and_then(|table| table.allocate);
-    let (Some(allocate), Some(maker)) = (allocate, Maker::of(class)?) else {
+    let table = foreign_table_of(class)?;
+    let (Some(ForeignTable { allocate: Some(allocate), stream, .. }), Some(maker)) =
+        (table, Maker::of(class)?)
+    else {
         return Err(PyTypeError::new_err(format!(
             "`{}` has no exchange table that allocates tensors; make the tensor in Rust, and hand it \
              over with `python::to_object`",
@@ -89,7 +92,7 @@ pub fn allocate<'py>(
             tensor.device(),
         )));
     }
-    Ok(Allocated { tensor, is_filled: false, maker, py })
+    Ok(Allocated { tensor, is_filled: false, maker, stream, py })
 }
 
 /// Allocates a tensor of the dtype, shape and device of another one; see [`allocate`].
@@ -127,6 +130,7 @@ pub struct Allocated<'py> {
     tensor: ImportedTensor,
     is_filled: bool,
     maker: Maker,
+    stream: Option<StreamFunction>,
     py: Python<'py>,
 }
 
@@ -187,11 +191,23 @@ impl<'py> Allocated<'py> {
         self.tensor.device()
     }
 
-    /// Returns a pointer to the first element, for writing in place. The elements are
-    /// uninitialized unless [`exclusive`](Self::exclusive) filled them. NULL if the
-    /// tensor has no elements.
-    pub fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.tensor.data_ptr().cast_mut()
+    /// Returns the location of the first element, for writing in place: its
+    /// [`address`](MemoryRef::address), or on devices without addresses the handle of the memory with
+    /// the offset of the element. The elements are uninitialized unless
+    /// [`exclusive`](Self::exclusive) filled them. NULL if the tensor has no elements.
+    pub fn as_mut_ptr(&mut self) -> MemoryRef {
+        MemoryRef::of_first_element(&self.tensor)
+    }
+
+    /// Returns the stream for work on the elements: the current stream of the library that allocated
+    /// them, or that of the backend if the library names none.
+    ///
+    /// # Errors
+    ///
+    /// `ValueError` for a backend that does not serve the device; `BufferError` for an error of the
+    /// device; and what the library raises.
+    pub fn stream<B: Backend>(&self) -> PyResult<WorkStream<B>> {
+        stream_of(self.py, self.stream, self.tensor.device())
     }
 
     /// Converts the tensor to an object of the type whose allocator made it.

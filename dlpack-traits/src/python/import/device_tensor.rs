@@ -85,14 +85,7 @@ fn by_methods<B: Backend>(
         return unsafe { DeviceTensor::new(tensor, stream, FreeOrder::Immediate) }
             .map_err(exchange_error);
     }
-    let named = match table {
-        Some(table) => current_of::<B>(object.py(), table, device)?,
-        None => None,
-    };
-    let stream = match named {
-        Some(stream) => stream,
-        None => B::current_stream(device).map_err(exchange_error)?,
-    };
+    let stream = stream_of::<B>(object.py(), table, device)?;
     let tensor = from_dlpack_with(object, &ImportOptions::new().stream(stream.as_arg()))?;
     let nameless = B::RULES.decide(device, stream.handle(), StreamKind::Unspecified);
     let freed = freed(device, !matches!(nameless, Ok(SyncAction::Wait)));
@@ -119,6 +112,21 @@ fn served<B: Backend>(device: Device) -> PyResult<Device> {
     let kind = B::DEVICE_TYPES.first().and_then(|&kind| Device::new(kind, 0).kind_name());
     let kind = kind.unwrap_or("another device");
     Err(PyValueError::new_err(format!("expected memory of {kind}, got memory on {device}")))
+}
+
+/// The current stream of the library that has the table function, or that of the backend if there
+/// is no function, or it names no stream.
+pub(super) fn stream_of<B: Backend>(
+    py: Python<'_>,
+    function: Option<StreamFunction>,
+    device: Device,
+) -> PyResult<WorkStream<B>> {
+    let device = served::<B>(device)?;
+    let named = match function {
+        Some(function) => current_of(py, function, device)?,
+        None => None,
+    };
+    named.map_or_else(|| B::current_stream(device).map_err(exchange_error), Ok)
 }
 
 /// The current stream of the library that made the table; `None` if its handle does not name

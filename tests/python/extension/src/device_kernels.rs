@@ -72,7 +72,8 @@ macro_rules! on_gpus {
             let (shape, stream) = (x.dims(), x.stream());
             let data =
                 DeviceBuffer::<$backend>::zeroed_on(stream.clone(), DataType::F32, shape[0])?;
-            $copy(data.as_ptr().addr(), x.as_ptr_on(stream)?.addr(), data.byte_len(), stream)?;
+            let from = x.as_ptr_on(stream)?.address().addr();
+            $copy(data.as_ptr().addr(), from, data.byte_len(), stream)?;
             Made { data, shape }.into_object_like(py, &x)
         }
 
@@ -86,7 +87,7 @@ macro_rules! on_gpus {
             let stream = x.stream();
             let byte_len = x.dims()[0].saturating_mul(4);
             let (from, to) = (x.as_ptr_on(stream)?, out.as_mut_ptr_on(stream)?);
-            $copy(to.addr(), from.addr(), byte_len, stream)?;
+            $copy(to.address().addr(), from.address().addr(), byte_len, stream)?;
             Ok(out)
         }
     };
@@ -143,8 +144,8 @@ fn cl_axpy<'py>(
     let kernel = ptr::with_exposed_provenance_mut::<c_void>(kernel);
     // The arguments of memory are handles, beside which the offsets are passed.
     let [from, with] = [x.as_ptr_on(stream)?, y.as_ptr_on(stream)?];
-    let [x_begin, y_begin] = [x.byte_offset(), y.byte_offset()].map(|bytes| bytes / 4);
-    let to = data.as_ptr();
+    let [x_begin, y_begin] = [from, with].map(|place| place.byte_offset / 4);
+    let [from, with, to] = [from, with, data.place()].map(|place| place.data);
     let arguments: [(usize, *const c_void); 6] = [
         (4, (&raw const a).cast()),
         (size_of_val(&from), (&raw const from).cast()),

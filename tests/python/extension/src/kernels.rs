@@ -139,7 +139,7 @@ pub(crate) fn allocate<'py>(
 pub(crate) fn allocate_and_drop(class: &Bound<'_, PyType>, shape: Vec<i64>) -> PyResult<usize> {
     let prototype = Prototype::new(DataType::F32, Dims::borrowed(&shape), Device::CPU)?;
     let mut made = python::allocate(class, &prototype)?;
-    Ok(made.as_mut_ptr().addr())
+    Ok(made.as_mut_ptr().address().addr())
 }
 
 /// Counted bytes, read as another type.

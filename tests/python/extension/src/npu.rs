@@ -1,14 +1,15 @@
 //! Tensors on the accelerator of `examples/new-device`, as a Python class, and another
 //! library that uses it.
 
-use dlpack_traits::backend::{Cpu, DeviceBuffer, WorkStream};
+use dlpack_traits::backend::{Cpu, DeviceBuffer, MemoryRef, Prototype, WorkStream};
 use dlpack_traits::ffi::kDLExtDev;
-use dlpack_traits::{DLPackExport, DataType, Device, python};
+use dlpack_traits::{DLPackExport, DataType, Device, Dims, python};
 use new_device::Npu;
 use new_device::consumer::Consumer;
 use new_device::runtime::{self, Address, Event, Stream};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use crate::capsule::Taken;
 
@@ -111,6 +112,23 @@ impl NpuConsumer {
     }
 }
 
+/// The location of memory that a class allocates on the accelerator: the handle and the offset of the
+/// first element, and the handle of the stream for work on it.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
+fn allocated_on_npu(class: &Bound<'_, PyType>, shape: Vec<i64>) -> PyResult<(usize, u64, usize)> {
+    let prototype = Prototype::new(DataType::F32, Dims::borrowed(&shape), NPU)?;
+    let mut made = python::allocate(class, &prototype)?;
+    let MemoryRef { data, byte_offset, .. } = made.as_mut_ptr();
+    Ok((data.addr(), byte_offset, made.stream::<Npu>()?.handle().number()))
+}
+
+/// Returns the handle of the stream on which this thread works.
+#[pyfunction]
+fn current_npu_stream() -> PyResult<usize> {
+    Ok(WorkStream::<Npu>::current(NPU)?.handle().number())
+}
+
 /// Returns the handle of a stream that was closed.
 #[pyfunction]
 fn closed_npu_stream() -> PyResult<usize> {
@@ -128,5 +146,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Gate>()?;
     m.add_class::<NpuConsumer>()?;
     m.add_function(wrap_pyfunction!(npu_streams, m)?)?;
+    m.add_function(wrap_pyfunction!(allocated_on_npu, m)?)?;
+    m.add_function(wrap_pyfunction!(current_npu_stream, m)?)?;
     m.add_function(wrap_pyfunction!(closed_npu_stream, m)?)
 }

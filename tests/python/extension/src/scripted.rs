@@ -32,6 +32,8 @@ struct Script {
     /// Whether making an object of a tensor releases it, if it fails.
     releases: bool,
     device: Option<(i32, i32)>,
+    /// Of tensors that own their memory.
+    byte_offset: u64,
     /// Lives for ever, as a view does not own it.
     shape: Option<&'static [i64]>,
 }
@@ -64,8 +66,9 @@ fn called(function: &str) -> Script {
 #[pyfunction]
 #[pyo3(signature = (
     *, status=0, nothing=false, raises=None, reports=vec![], releases=false, device=None,
-    shape=None,
+    shape=None, byte_offset=0,
 ))]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword")]
 pub(crate) fn script(
     status: c_int,
     nothing: bool,
@@ -74,12 +77,13 @@ pub(crate) fn script(
     releases: bool,
     device: Option<(i32, i32)>,
     shape: Option<Vec<i64>>,
+    byte_offset: u64,
 ) {
     let c_string = |text: Option<String>| text.and_then(|text| CString::new(text).ok());
     let reports = reports.into_iter().map(|(kind, text)| (c_string(kind), c_string(text)));
     let reports = reports.collect();
     let shape = shape.map(|shape| &*shape.leak());
-    let new = Script { status, nothing, raises, reports, releases, device, shape };
+    let new = Script { status, nothing, raises, reports, releases, device, byte_offset, shape };
     with_script(|script| *script = new);
     for (_, calls) in &CALLS {
         calls.store(0, Ordering::SeqCst);
@@ -189,6 +193,8 @@ fn made(script: &Script) -> *mut DLManagedTensorVersioned {
                 // SAFETY: it was just made and has no other owner.
                 unsafe { (*tensor).dl_tensor.device = device };
             }
+            // SAFETY: as above.
+            unsafe { (*tensor).dl_tensor.byte_offset = script.byte_offset };
             // An export of a vector is read-only. This one is for a single consumer.
             // SAFETY: as above.
             unsafe { (*tensor).flags = 0 };
