@@ -172,6 +172,8 @@ class Pending(Exception):
 def while_raising(tensor, flags):
     """Requests a buffer while an exception is pending. Returns the exception afterwards, and
     the bytes."""
+    # Another test sets the types of the attribute of this name.
+    release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("PyBuffer_Release", ctypes.pythonapi))
     function = ctypes.cast(ctypes.pythonapi.PyObject_GetBuffer, ctypes.c_void_p).value
     buffer = (ctypes.c_void_p * 16)()
     code, left = call_while_raising(
@@ -180,7 +182,7 @@ def while_raising(tensor, flags):
     found = None
     if code == 0:
         found = ctypes.string_at(buffer[0], buffer[2])
-        ctypes.pythonapi.PyBuffer_Release(buffer)
+        release(ctypes.addressof(buffer))
     return type(left), found
 
 
