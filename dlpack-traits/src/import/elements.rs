@@ -38,6 +38,10 @@ use crate::strides::MAX_NDIM;
 ///
 /// [`split`](Self::split) makes parts that several threads read.
 ///
+/// Blocks of elements of more than 8 KiB are on the heap. Without memory for one, a method that returns
+/// no `Result` aborts, as a `Box` does. Methods that pass elements by value, such as `load` and `iter`, do
+/// not compile for elements of more than 64 KiB: each copy on the way would be on the stack.
+///
 /// Each method reads each element once: after the call began (an iterator: after its creation), and
 /// before it passes the element on.
 ///

@@ -19,6 +19,8 @@ use crate::strides;
 /// at the same moment may be torn. An ordinary load or store of another library at the same
 /// moment is a data race, as it is between two threads of that library: order the accesses.
 ///
+/// Large elements are blocks on the heap and are not passed by value, as with [`Elements`].
+///
 /// Blocks are updated in private memory: an update of another thread between the read and
 /// the write of a block is lost.
 ///

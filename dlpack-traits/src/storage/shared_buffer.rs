@@ -33,6 +33,9 @@ use crate::storage::{
 /// through a pointer does not race if it uses relaxed `AtomicU8`s, or if its accesses are
 /// ordered with those of the other owners.
 ///
+/// Large elements are blocks on the heap and are not passed by value, as with
+/// [`Elements`](crate::Elements).
+///
 /// New memory ([`zeroed`](Self::zeroed), [`from_slice`](Self::from_slice)) is aligned to 64
 /// bytes, so that JAX imports it without a copy. `SharedBuffer::from` takes over the memory
 /// of a `Vec<T>` or a `Box<[T]>`, zero-copy; that memory is aligned for `T` only.

@@ -201,7 +201,7 @@ fn read<T: AnyBits>(case: &Case) {
             assert_eq!(part.range().start, next);
             next = part.range().end;
         }
-        let whole = elements.shape().get(all[0].axis()).map_or(0, |&dim| dim);
+        let whole = elements.shape().get(all[0].axis()).map_or(1, |&dim| dim);
         assert_eq!(next, usize::try_from(whole).unwrap(), "{layout:?}");
         let read: Vec<T> = all.iter().flat_map(|part| part.elements().to_vec().unwrap()).collect();
         assert_eq!(bytes(&read), bytes(&copy), "{parts} parts of {layout:?}");
