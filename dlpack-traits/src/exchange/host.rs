@@ -85,9 +85,10 @@ impl<E: fmt::Display> fmt::Display for TableError<E> {
             Self::Host(error) => error.fmt(f),
             Self::Panicked => f.write_str("the Rust code that describes this tensor panicked"),
             Self::NullArgument { name } => write!(f, "`{name}` is NULL"),
-            Self::NotImportable => {
-                f.write_str("the class only exports tensors; no object of it can be made of one")
-            }
+            Self::NotImportable => f.write_str(
+                "the class only exports tensors; no object of it can be made of one; add a Python \
+                 class with `python::class::<T>().importable()` for that",
+            ),
             Self::ReadOnlyView => f.write_str(
                 "the tensor is read-only, which a borrowed `DLTensor` cannot express; take a \
                  managed tensor",
