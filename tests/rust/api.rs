@@ -11,10 +11,11 @@ use std::collections::BTreeSet;
 use api::sources::{Function, Sources};
 
 /// Structs with public fields: plain data, of which any value will do.
-const PLAIN: [&str; 9] = [
+const PLAIN: [&str; 10] = [
     "Attributes",
     "Complex",
     "Convert",
+    "Exact",
     "Extent",
     "FromTensor",
     "Lanes",

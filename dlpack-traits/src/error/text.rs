@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::Error;
 use crate::device::Device;
+use crate::dtype::DataType;
 
 /// What to do about a number of bytes that is not a whole number of elements.
 const UNITS: &str = "if it counts elements, write `elements` instead of `bytes`; otherwise copy \
@@ -188,8 +189,11 @@ impl fmt::Display for Error {
                 f,
                 "expected {needed} elements, one for each element of the tensor, got {found}"
             ),
+            Error::InvalidBits { dtype: DataType::BOOL } => {
+                f.write_str("expected bools, got an element that is neither 0 nor 1")
+            }
             Error::InvalidBits { dtype } => {
-                write!(f, "an element has bits that are not a valid {dtype}")
+                write!(f, "expected {dtype} elements, got bits that are not a value of their type")
             }
             Error::NotContiguous => f.write_str(
                 "the elements are not contiguous in row-major order, so they are not a slice; \

@@ -46,7 +46,7 @@ pub use elements_part::{ElementsPart, ElementsPartMut};
 pub use from_dims::FromDims;
 pub use from_tensor::{FromElements, ImportStorage};
 #[cfg(feature = "pyo3")]
-pub(crate) use import_error::{COMPACT, cast, is_of_numpy, is_of_torch};
+pub(crate) use import_error::{Advised, Fix, is_of_numpy, is_of_torch};
 pub use import_error::{ImportError, MetadataField, Mismatch, MismatchKind};
 pub use import_trait::{Copies, DLPackImport};
 pub use imported::ImportedTensor;

@@ -13,10 +13,11 @@ use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use crate::describe::Order;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
-use crate::import::{ImportError, MismatchKind, cast};
+use crate::import::{Advised, Fix, ImportError, MismatchKind, is_of_numpy, is_of_torch};
 use crate::panic::catch_panic;
 
 impl From<Error> for PyErr {
@@ -31,7 +32,7 @@ impl From<Error> for PyErr {
             Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
             Error::NoSuchElement => PyIndexError::new_err(text),
             Error::ElementMismatch { requested, .. } => {
-                PyTypeError::new_err(format!("{text}{}", cast(&[requested])))
+                PyTypeError::new_err(format!("{text}{}", general(Fix::Cast(requested))))
             }
             Error::DTypeMismatch { .. }
             | Error::NoDType { .. }
@@ -71,18 +72,44 @@ impl From<ImportError> for PyErr {
     /// layout, device, and what the type itself rejected. Only an exchange raises
     /// `BufferError`.
     fn from(error: ImportError) -> Self {
-        match error {
-            ImportError::Tensor(error) => match error {
-                Error::OutOfMemory { .. } | Error::ElementMismatch { .. } => error.into(),
-                Error::NoVariant { .. } => PyTypeError::new_err(error.to_string()),
-                _ => PyValueError::new_err(error.to_string()),
-            },
-            ImportError::Mismatch(mismatch) if is_of_dtype(mismatch.unmet()) => {
-                PyTypeError::new_err(mismatch.to_string())
-            }
-            ImportError::Mismatch(mismatch) => PyValueError::new_err(mismatch.to_string()),
-            ImportError::Rejected(reason) => PyValueError::new_err(reason.into_string()),
+        let advise = |f: &mut fmt::Formatter<'_>, fix| f.write_str(&general(fix));
+        let text = Advised { error: &error, advise }.to_string();
+        import_error(error, text)
+    }
+}
+
+/// Makes the exception of an import, with this text for a requirement that is not met.
+pub(super) fn import_error(error: ImportError, text: String) -> PyErr {
+    match error {
+        ImportError::Tensor(error) => match error {
+            Error::OutOfMemory { .. } | Error::ElementMismatch { .. } => error.into(),
+            Error::NoVariant { .. } => PyTypeError::new_err(error.to_string()),
+            _ => PyValueError::new_err(error.to_string()),
+        },
+        ImportError::Mismatch(mismatch) if is_of_dtype(mismatch.unmet()) => {
+            PyTypeError::new_err(text)
         }
+        ImportError::Mismatch(_) => PyValueError::new_err(text),
+        ImportError::Rejected(reason) => PyValueError::new_err(reason.into_string()),
+    }
+}
+
+/// The expressions of NumPy and PyTorch for a fix; an empty text if neither has one. Those of one
+/// library are in `argument/advice.rs`.
+#[cold]
+fn general(fix: Fix) -> String {
+    match fix {
+        Fix::Cast(to) if is_of_numpy(to) => {
+            format!("; convert with `.astype('{to}')` (NumPy) or `.to(torch.{to})` (PyTorch)")
+        }
+        Fix::Cast(to) if is_of_torch(to) => {
+            format!("; convert with `.to(torch.{to})` (PyTorch)")
+        }
+        Fix::Cast(_) => String::new(),
+        Fix::Contiguous(Order::RowMajor) => {
+            "; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)".into()
+        }
+        Fix::Contiguous(Order::ColumnMajor) => "; pass `numpy.asfortranarray(x)` (NumPy)".into(),
     }
 }
 

@@ -37,8 +37,6 @@ struct Any {
     dtype: DataType,
 }
 
-const COMPACT: &str = "pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)";
-
 /// Matrices of three rows and two columns, in memory of eight numbers.
 fn layouts() -> Vec<Forged> {
     let matrix = forged(&[3, 2], &[0, 1, 2, 3, 4, 5, 6, 7]);
@@ -222,7 +220,7 @@ fn contiguous_elements_are_required_on_request() {
             refused::<Contiguous>(case),
             format!(
                 "`Contiguous`: expected contiguous elements in row-major order, got other \
-                 strides; {COMPACT}"
+                 strides"
             )
         );
     }
@@ -237,6 +235,12 @@ fn a_storage_keeps_strides_if_its_type_says_so() {
     assert!(matches!(matrix.data, Samples::Bytes(_)));
     // The stride of an axis of one element is not used.
     assert!(built::<Matrix<Samples>>(&bytes(&[1, 2]).strided(&[-2, 1], 0)).is_ok());
-    assert!(refused::<Matrix<Samples>>(&bytes(&[3, 2]).strided(&[1, 3], 0)).ends_with(COMPACT));
-    assert!(refused::<Matrix<Samples>>(&bytes(&[2, 2]).strided(&[-2, 1], 2)).ends_with(COMPACT));
+    assert!(
+        refused::<Matrix<Samples>>(&bytes(&[3, 2]).strided(&[1, 3], 0))
+            .ends_with("got other strides")
+    );
+    assert!(
+        refused::<Matrix<Samples>>(&bytes(&[2, 2]).strided(&[-2, 1], 2))
+            .ends_with("got other strides")
+    );
 }

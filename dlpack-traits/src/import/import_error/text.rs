@@ -1,5 +1,5 @@
 //! The texts of [`Mismatch`], for structs that derive `DLPackImport`: what is wrong with the tensor,
-//! and how to convert it. Those of `PyTensor` are in `python/argument/exceptions.rs`.
+//! and a [`Fix`]. Those of `PyTensor` are in `python/argument/exceptions.rs`.
 
 use core::fmt;
 
@@ -7,17 +7,85 @@ use super::{ImportError, MetadataField, Mismatch, MismatchKind};
 use crate::describe::Order;
 use crate::dtype::DataType;
 
-/// Advice for Python users: how to make a tensor contiguous.
-pub(crate) const COMPACT: &str =
-    "pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)";
+/// A change that makes a tensor acceptable. `Display` of an error does not show it: each Python
+/// library has an expression of its own (`python/convert.rs`, `python/argument/advice.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fix {
+    /// Elements of this type.
+    Cast(DataType),
+    /// A contiguous copy in this order.
+    Contiguous(Order),
+}
+
+impl MismatchKind {
+    /// The change that meets the requirement, if one does.
+    pub(crate) fn fix(&self) -> Option<Fix> {
+        match self {
+            Self::DType { needed, .. } => needed.first().copied().map(Fix::Cast),
+            Self::Contiguous { order, .. } | Self::Pitched { order } => {
+                Some(Fix::Contiguous(order.unwrap_or(Order::RowMajor)))
+            }
+            Self::NothingBefore { .. } | Self::WholeStrides { .. } => {
+                Some(Fix::Contiguous(Order::RowMajor))
+            }
+            Self::Fit { found, .. } if *found < 0 => Some(Fix::Contiguous(Order::RowMajor)),
+            _ => None,
+        }
+    }
+}
+
+/// Writes a fix, or nothing.
+type Advise<'a> = &'a dyn Fn(&mut fmt::Formatter<'_>, Fix) -> fmt::Result;
+
+/// An error with fixes.
+#[cfg(feature = "pyo3")]
+pub(crate) struct Advised<'a, F> {
+    pub(crate) error: &'a ImportError,
+    pub(crate) advise: F,
+}
+
+#[cfg(feature = "pyo3")]
+impl<F: Fn(&mut fmt::Formatter<'_>, Fix) -> fmt::Result> fmt::Display for Advised<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.write(f, &self.advise)
+    }
+}
+
+impl ImportError {
+    fn write(&self, f: &mut fmt::Formatter<'_>, advise: Advise<'_>) -> fmt::Result {
+        match self {
+            Self::Mismatch(mismatch) => mismatch.write(f, advise),
+            other => fmt::Display::fmt(other, f),
+        }
+    }
+}
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, &|_, _| Ok(()))
+    }
+}
+
+impl Mismatch {
+    /// Writes the text, and the fix of each requirement.
+    fn write(&self, f: &mut fmt::Formatter<'_>, advise: Advise<'_>) -> fmt::Result {
+        if let MismatchKind::Variant(refusals) = self.unmet() {
+            return of_variants(f, self.type_name(), refusals, advise);
+        }
+        self.describe(f)?;
+        match self.unmet().fix() {
+            Some(fix) => advise(f, fix),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what was expected, and what was found.
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.type_name();
         match self.unmet() {
             MismatchKind::DType { needed, found } => {
                 let all = Either(needed);
-                write!(f, "`{name}`: expected {all}, got {found}{}", cast(needed))
+                write!(f, "`{name}`: expected {all}, got {found}")
             }
             MismatchKind::Device { needed, found } => {
                 let all = Either(needed);
@@ -49,35 +117,28 @@ impl fmt::Display for Mismatch {
             }
             MismatchKind::Contiguous { order, no_strides } => {
                 let why = if *no_strides { " has no field for strides" } else { "" };
-                let (order, help) = match order {
-                    None => ("", COMPACT),
-                    Some(Order::RowMajor) => (" in row-major order", COMPACT),
-                    Some(Order::ColumnMajor) => {
-                        (" in column-major order", "pass `numpy.asfortranarray(x)`")
-                    }
+                let order = match order {
+                    None => "",
+                    Some(Order::RowMajor) => " in row-major order",
+                    Some(Order::ColumnMajor) => " in column-major order",
                 };
-                write!(
-                    f,
-                    "`{name}`{why}: expected contiguous elements{order}, got other strides; {help}"
-                )
+                write!(f, "`{name}`{why}: expected contiguous elements{order}, got other strides")
             }
             MismatchKind::Pitched { order } => {
-                let (axes, help) = match order {
-                    Some(Order::ColumnMajor) => {
-                        ("but the last in column-major order", "pass `numpy.asfortranarray(x)`")
-                    }
-                    _ => ("but the first in row-major order", COMPACT),
+                let axes = match order {
+                    Some(Order::ColumnMajor) => "but the last in column-major order",
+                    _ => "but the first in row-major order",
                 };
                 write!(
                     f,
                     "`{name}`: expected elements that are contiguous along every axis {axes}, got \
-                     other strides; {help}"
+                     other strides"
                 )
             }
             MismatchKind::NothingBefore { axis, stride } => write!(
                 f,
                 "`{name}` has no field for the offset of the first element: expected stride {axis} \
-                 to be at least 0, got {stride}; {COMPACT}"
+                 to be at least 0, got {stride}"
             ),
             MismatchKind::Axes { needed } => {
                 write!(f, "`{name}`: expected {needed:?} as the last dimensions, got others")
@@ -87,7 +148,7 @@ impl fmt::Display for Mismatch {
                 write!(
                     f,
                     "`{name}`: expected stride {axis} to be a multiple of {parts}, the size of an \
-                     element, got {stride}; {COMPACT}"
+                     element, got {stride}"
                 )
             }
             MismatchKind::Padded { needed } => {
@@ -101,10 +162,9 @@ impl fmt::Display for Mismatch {
                     f,
                     "{number} of the tensor is {found}, which does not fit in the `{int}` of \
                      `{name}`"
-                )?;
-                if *found < 0 { write!(f, "; {COMPACT}") } else { Ok(()) }
+                )
             }
-            MismatchKind::Variant(refusals) => of_variants(f, name, refusals),
+            MismatchKind::Variant(_) => write!(f, "no variant of `{name}` accepts the tensor"),
         }
     }
 }
@@ -114,9 +174,13 @@ fn of_variants(
     f: &mut fmt::Formatter<'_>,
     name: &str,
     refusals: &[(&'static str, ImportError)],
+    advise: Advise<'_>,
 ) -> fmt::Result {
     write!(f, "no variant of `{name}` accepts the tensor")?;
-    refusals.iter().try_for_each(|(variant, refusal)| write!(f, "; `{variant}`: {refusal}"))
+    refusals.iter().try_for_each(|(variant, refusal)| {
+        write!(f, "; `{variant}`: ")?;
+        refusal.write(f, advise)
+    })
 }
 
 impl core::error::Error for Mismatch {}
@@ -152,29 +216,6 @@ impl<T: fmt::Display> fmt::Display for Either<'_, T> {
     }
 }
 
-/// Advice on how to cast to the first of these types, if NumPy or PyTorch has that type.
-pub(crate) fn cast(needed: &[DataType]) -> impl fmt::Display {
-    struct Cast(Option<DataType>);
-    impl fmt::Display for Cast {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            match self.0 {
-                Some(dtype) if NUMPY.contains(&dtype) => {
-                    write!(
-                        f,
-                        "; convert with `.astype('{dtype}')` (NumPy) or \
-                         `.to(torch.{dtype})` (PyTorch)"
-                    )
-                }
-                Some(dtype) if TORCH.contains(&dtype) => {
-                    write!(f, "; convert with `.to(torch.{dtype})` (PyTorch)")
-                }
-                _ => Ok(()),
-            }
-        }
-    }
-    Cast(needed.first().copied())
-}
-
 /// Whether NumPy has this type, under the same name.
 #[cfg(feature = "pyo3")]
 pub(crate) fn is_of_numpy(dtype: DataType) -> bool {
@@ -188,6 +229,7 @@ pub(crate) fn is_of_torch(dtype: DataType) -> bool {
 }
 
 /// The types that have the same name in NumPy (`astype`) and in PyTorch.
+#[cfg(feature = "pyo3")]
 const NUMPY: [DataType; 14] = [
     DataType::I8,
     DataType::I16,
@@ -206,6 +248,7 @@ const NUMPY: [DataType; 14] = [
 ];
 
 /// Types that PyTorch has under these names, and NumPy does not.
+#[cfg(feature = "pyo3")]
 const TORCH: [DataType; 6] = [
     DataType::BF16,
     DataType::COMPLEX32,

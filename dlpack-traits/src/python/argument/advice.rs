@@ -4,16 +4,18 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
+use core::fmt;
 
-use pyo3::intern;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::describe::Order;
 use crate::device::Device;
 use crate::dtype::DataType;
-use crate::import::{
-    COMPACT, ImportError, ImportedTensor, MismatchKind, cast, is_of_numpy, is_of_torch,
-};
-use crate::python::convert::{discard, ok_unless_exit};
+use crate::error::Error;
+use crate::import::{Advised, Fix, ImportError, ImportedTensor, is_of_numpy, is_of_torch};
+use crate::python::convert::{import_error, ok_unless_exit};
+use crate::python::import::object_kind::ObjectKind;
 
 /// The library of an object, which determines the expressions that convert it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,8 +57,21 @@ impl Library {
                 _ => {}
             }
         }
-        let is_tensor = ok_unless_exit(py, object.hasattr(intern!(py, "__dlpack__")))?;
-        Ok(if is_tensor == Some(true) { Self::Other } else { Self::Unknown })
+        let is_other = matches!(ObjectKind::of(object)?, ObjectKind::Table | ObjectKind::DLPack);
+        Ok(if is_other { Self::Other } else { Self::Unknown })
+    }
+
+    /// The expression that applies a fix to a tensor of this dtype and device.
+    fn fix(self, fix: Fix, found: DataType, device: Device) -> String {
+        match fix {
+            Fix::Cast(to) => self.cast_of(found, device, to),
+            Fix::Contiguous(order) => format!("; {}", self.contiguous(order, found, device)),
+        }
+    }
+
+    /// How to make the elements contiguous in row-major order.
+    pub(super) fn row_major(self, tensor: &ImportedTensor) -> String {
+        self.fix(Fix::Contiguous(Order::RowMajor), tensor.dtype(), tensor.device())
     }
 
     /// How to convert the elements to the type `to`; an empty text if that is not known.
@@ -66,17 +81,20 @@ impl Library {
 
     fn cast_of(self, found: DataType, device: Device, to: DataType) -> String {
         let on_host = device.is_host();
+        // The imaginary parts are left out, which a cast would do with a warning.
+        let is_halved = found.is_complex() && !to.is_complex();
+        let (real, part) = if is_halved { ("x.real", ".real") } else { ("", "") };
         match self {
             Self::NumPy | Self::CuPy | Self::Dpnp if is_of_numpy(to) => {
-                format!("; convert with `.astype('{to}')`")
+                format!("; convert with `{real}.astype('{to}')`")
             }
-            Self::PyTorch if is_of_torch(to) => format!("; convert with `.to(torch.{to})`"),
+            Self::PyTorch if is_of_torch(to) => format!("; convert with `{real}.to(torch.{to})`"),
             // JAX makes 32-bit elements of `astype('float64')` by default.
             Self::Jax if is_of_numpy(to) => {
-                format!("; convert with `numpy.asarray(x).astype('{to}')`")
+                format!("; convert with `numpy.asarray(x){part}.astype('{to}')`")
             }
             Self::Other if is_of_numpy(to) && is_of_numpy(found) && on_host => {
-                format!("; convert with `numpy.from_dlpack(x).astype('{to}')`")
+                format!("; convert with `numpy.from_dlpack(x){part}.astype('{to}')`")
             }
             Self::Unknown => String::new(),
             _ if is_of_torch(to) && is_of_torch(found) => {
@@ -86,49 +104,51 @@ impl Library {
         }
     }
 
-    /// The text of an error with the advice for this library.
-    fn adapted(self, text: &str, found: DataType, device: Device, error: &ImportError) -> String {
-        let ImportError::Mismatch(mismatch) = error else { return text.to_string() };
-        match mismatch.unmet() {
-            MismatchKind::DType { needed, .. } => {
-                match (cast(needed).to_string(), needed.first()) {
-                    (general, Some(&to)) if !general.is_empty() => {
-                        text.replace(&general, &self.cast_of(found, device, to))
-                    }
-                    _ => text.to_string(),
-                }
-            }
-            MismatchKind::Variant(refusals) => {
-                refusals.iter().fold(text.to_string(), |text, (_, refusal)| {
-                    self.adapted(&text, found, device, refusal)
-                })
-            }
-            _ => text.replace(COMPACT, self.contiguous(found, device)),
-        }
-    }
-
-    /// A copy that is contiguous in row-major order.
-    fn contiguous(self, found: DataType, device: Device) -> &'static str {
-        match self {
-            Self::NumPy | Self::Jax => "pass `numpy.ascontiguousarray(x)`",
-            Self::CuPy => "pass `cupy.ascontiguousarray(x)`",
-            Self::Dpnp => "pass `dpnp.ascontiguousarray(x)`",
-            Self::PyTorch => "pass `x.contiguous()`",
-            Self::Other if is_read_by_numpy(found, device) => {
+    /// A copy that is contiguous in this order.
+    fn contiguous(self, order: Order, found: DataType, device: Device) -> &'static str {
+        let by_numpy = is_read_by_numpy(found, device);
+        match (order, self) {
+            (Order::RowMajor, Self::NumPy | Self::Jax) => "pass `numpy.ascontiguousarray(x)`",
+            (Order::RowMajor, Self::CuPy) => "pass `cupy.ascontiguousarray(x)`",
+            (Order::RowMajor, Self::Dpnp) => "pass `dpnp.ascontiguousarray(x)`",
+            (Order::RowMajor, Self::PyTorch) => "pass `x.contiguous()`",
+            (Order::RowMajor, Self::Other) if by_numpy => {
                 "pass `numpy.ascontiguousarray(numpy.from_dlpack(x))`"
             }
-            Self::Other | Self::Unknown => "pass a contiguous copy",
+            (Order::RowMajor, _) => "pass a contiguous copy",
+            (Order::ColumnMajor, Self::NumPy | Self::Jax) => "pass `numpy.asfortranarray(x)`",
+            (Order::ColumnMajor, Self::CuPy) => "pass `cupy.asfortranarray(x)`",
+            (Order::ColumnMajor, Self::Dpnp) => "pass `dpnp.asfortranarray(x)`",
+            (Order::ColumnMajor, Self::PyTorch) if by_numpy => {
+                "pass `numpy.asfortranarray(x.detach())`"
+            }
+            (Order::ColumnMajor, Self::Other) if by_numpy => {
+                "pass `numpy.asfortranarray(numpy.from_dlpack(x))`"
+            }
+            (Order::ColumnMajor, _) => "pass a copy in column-major order",
         }
     }
 
-    /// As [`cast`](Self::cast), for an object that NumPy has converted to an array.
-    pub(super) fn cast_by_numpy(self, to: DataType) -> String {
+    /// A copy of a tensor that the function does not change.
+    pub(super) fn copy(self, found: DataType, device: Device) -> &'static str {
         match self {
-            Self::PyTorch if is_of_torch(to) => format!("; convert with `.to(torch.{to})`"),
-            _ if !is_of_numpy(to) => String::new(),
-            Self::NumPy | Self::CuPy | Self::Dpnp => format!("; convert with `.astype('{to}')`"),
-            Self::Other => format!("; convert with `numpy.from_dlpack(x).astype('{to}')`"),
-            _ => format!("; convert with `numpy.asarray(x).astype('{to}')`"),
+            Self::NumPy | Self::CuPy | Self::Dpnp => "pass `x.copy()`",
+            Self::PyTorch => "pass `x.clone()`",
+            Self::Jax => "pass `numpy.array(x)`",
+            Self::Other if is_read_by_numpy(found, device) => "pass `numpy.from_dlpack(x).copy()`",
+            Self::Other | Self::Unknown => "pass a copy",
+        }
+    }
+
+    /// As [`cast`](Self::cast), for an argument that need not be a tensor: NumPy makes an array of
+    /// it.
+    pub(super) fn cast_converted(self, tensor: &ImportedTensor, to: DataType) -> String {
+        match self {
+            Self::Unknown if is_of_numpy(to) => {
+                let part = if tensor.dtype().is_complex() { ".real" } else { "" };
+                format!("; convert with `numpy.asarray(x){part}.astype('{to}')`")
+            }
+            _ => self.cast(tensor, to),
         }
     }
 
@@ -163,12 +183,12 @@ impl Library {
     /// A copy in host memory.
     pub(super) const fn on_host(self) -> &'static str {
         match self {
-            Self::CuPy => "pass a copy on the host, `x.get()`",
-            Self::Dpnp => "pass a copy on the host, `x.asnumpy()`",
-            Self::PyTorch => "pass a copy on the host, `x.cpu()`",
-            Self::Jax => "pass a copy on the host, `numpy.asarray(x)`",
-            Self::Other => "pass a copy on the host, `numpy.from_dlpack(x, device='cpu')`",
-            Self::NumPy | Self::Unknown => "pass a copy on the host",
+            Self::CuPy => "a copy on the host, `x.get()`",
+            Self::Dpnp => "a copy on the host, `x.asnumpy()`",
+            Self::PyTorch => "a copy on the host, `x.cpu()`",
+            Self::Jax => "a copy on the host, `numpy.asarray(x)`",
+            Self::Other => "a copy on the host, `numpy.from_dlpack(x, device='cpu')`",
+            Self::NumPy | Self::Unknown => "a copy on the host",
         }
     }
 
@@ -201,8 +221,7 @@ fn is_read_by_numpy(dtype: DataType, device: Device) -> bool {
     is_of_numpy(dtype) && device.is_host()
 }
 
-/// Makes the exception of an import into a type. The text of the error names expressions of
-/// NumPy and of PyTorch, which are replaced by those of the object's library.
+/// Makes the exception of an import into a type, with the expressions of the object's library.
 #[cold]
 pub(super) fn mismatched(
     object: &Bound<'_, PyAny>,
@@ -210,17 +229,17 @@ pub(super) fn mismatched(
     device: Device,
     error: ImportError,
 ) -> PyErr {
-    let text = error.to_string();
-    let adapted = match Library::of(object) {
-        Ok(library) => library.adapted(&text, dtype, device, &error),
-        Err(interrupt) => return interrupt,
+    let library = match Library::of(object) {
+        Ok(library) => library,
+        Err(exit) => return exit,
     };
-    let raised = PyErr::from(error);
-    if adapted == text {
-        return raised;
+    if let ImportError::Tensor(Error::Misaligned { dtype, align }) = error {
+        let advice = library.copy(dtype, device);
+        return PyValueError::new_err(format!(
+            "expected {dtype} elements aligned to {align} bytes, got others; {advice}"
+        ));
     }
-    let py = object.py();
-    let instead = PyErr::from_type(raised.get_type(py), adapted);
-    discard(py, raised);
-    instead
+    let advise = |f: &mut fmt::Formatter<'_>, fix| f.write_str(&library.fix(fix, dtype, device));
+    let text = Advised { error: &error, advise }.to_string();
+    import_error(error, text)
 }

@@ -4,7 +4,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::exceptions::{
-    masked, not_imported, of_dtype_to_change, of_rank, overlapping, read_only, rejected,
+    masked, not_imported, not_on_host, of_dtype_to_change, of_rank, overlapping, read_only,
+    rejected,
 };
 use super::fixed_rank::ANY_RANK;
 use crate::describe::check_imported;
@@ -40,13 +41,16 @@ pub(super) fn import(
 ///
 /// As for [`import`].
 #[inline]
-pub(super) fn import_mut(object: &Bound<'_, PyAny>) -> PyResult<ImportedTensor> {
+pub(super) fn import_mut(
+    object: &Bound<'_, PyAny>,
+    dtype: Option<DataType>,
+) -> PyResult<ImportedTensor> {
     let imported = import_unexplained(object, &ImportOptions::new());
     // Also if it was rejected for its masked elements, with another advice.
     if NumPy::is_of_subclass(object)? {
         check_not_masked(object)?;
     }
-    imported.map_err(|error| not_imported(object, &Advice::InPlace, error))
+    imported.map_err(|error| not_imported(object, &Advice::InPlace(dtype), error))
 }
 
 /// Rejects a masked array, because the function would change masked elements too.
@@ -99,6 +103,7 @@ pub(super) fn check_mut<T: ImportedElement>(
         Some(asked) if asked != tensor.dtype() => {
             return Err(of_dtype_to_change(object, asked, tensor));
         }
+        _ if !tensor.device().is_host() => return Err(not_on_host(object, tensor)),
         _ => check::<T>(object, tensor, rank)?,
     }
     check_writable(object, tensor)?;

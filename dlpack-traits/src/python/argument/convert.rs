@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PyString};
 use pyo3::{Borrowed, intern};
 
+use super::refusals::expected;
 use super::{PyTensor, checks, exceptions};
 use crate::dtype::DataType;
 use crate::import::{CastError, ImportedElement, ImportedTensor, is_allowed};
@@ -253,7 +254,7 @@ fn numpy_for<'py>(
         Err(error) if error.is_instance_of::<PyImportError>(py) => {
             let instead = PyTypeError::new_err(format!(
                 "{}, got {}, which only NumPy could convert; NumPy cannot be imported: {}",
-                exceptions::expected(to),
+                expected(to),
                 class_name(&object.get_type())?,
                 Bounded(&error.value(py).to_string())
             ));
@@ -281,7 +282,7 @@ fn finite<'py>(
     }
     Err(PyValueError::new_err(format!(
         "{}, got {} with a value that does not fit",
-        exceptions::expected(to),
+        expected(to),
         array.getattr(intern!(py, "dtype"))?
     )))
 }

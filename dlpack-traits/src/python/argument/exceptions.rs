@@ -10,11 +10,13 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::advice::Library;
+use super::refusals::{expected, not_exported};
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::import::{ImportError, ImportedTensor};
+use crate::ffi;
+use crate::import::{ImportError, ImportedTensor, is_allowed};
 use crate::python::convert::{Bounded, class_name, is_exit};
-use crate::python::import::missing_protocol::{Advice, instead_of, text_of, text_unless_tensor};
+use crate::python::import::missing_protocol::{Advice, instead_of, text_of};
 use crate::python::import::object_kind::ObjectKind;
 
 /// Makes the exception for an argument that could not be imported: a `TypeError` that suggests
@@ -25,9 +27,15 @@ pub(super) fn not_imported(object: &Bound<'_, PyAny>, advice: &Advice, error: Py
     if is_exit(py, &error) {
         return error;
     }
-    match text_unless_tensor(object, advice) {
-        Ok(None) => error,
-        Ok(Some(text)) => instead_of(py, error, PyTypeError::new_err(text)),
+    let kind = match ObjectKind::of(object) {
+        Ok(kind) => kind,
+        Err(exit) => return exit,
+    };
+    if kind.is_tensor() {
+        return not_exported(object, kind, advice, error);
+    }
+    match text_of(object, kind, advice) {
+        Ok(text) => instead_of(py, error, PyTypeError::new_err(text)),
         Err(exit) => exit,
     }
 }
@@ -89,10 +97,34 @@ fn of_dtypes_with(
     // The words of PyO3 before 0.29.
     let argument = name.map(|name| format!("argument '{name}': ")).unwrap_or_default();
     with_advice(object, |library| {
-        let advice = expected.first().map(|&to| library.cast(tensor, to)).unwrap_or_default();
+        let found = tensor.dtype();
+        // The first type that keeps the values, if one does.
+        let keeps = |to: &&DataType| keeps_values(found, **to);
+        let best = expected.iter().find(keeps).or(expected.first());
+        let advice = best.map(|&to| library.cast(tensor, to)).unwrap_or_default();
         let mismatch = expected_dtypes(expected, tensor.dtype());
         PyTypeError::new_err(format!("{argument}{mismatch}{note}{advice}"))
     })
+}
+
+/// Whether every value of one type is one of another. `bits` of a float are those of its mantissa.
+fn keeps_values(from: DataType, to: DataType) -> bool {
+    let bits = |dtype: DataType| match (dtype.code(), dtype.bits()) {
+        (ffi::kDLBool, _) => 1,
+        (ffi::kDLFloat, 16) => 11,
+        (ffi::kDLFloat, 32) | (ffi::kDLComplex, 64) => 24,
+        (ffi::kDLFloat, 64) | (ffi::kDLComplex, 128) => 53,
+        (ffi::kDLBfloat, _) => 8,
+        (ffi::kDLInt, bits) => bits.saturating_sub(1),
+        (_, bits) => bits,
+    };
+    let is_signed = |dtype: DataType| dtype.code() != ffi::kDLUInt;
+    // A `float16` has the range of few integers, and a `bfloat16` that of a `float32`.
+    let has_range = to != DataType::F16 || from.bits() <= 8;
+    is_allowed(from, to)
+        && bits(from) <= bits(to)
+        && (is_signed(to) || !is_signed(from) || from == DataType::BOOL)
+        && has_range
 }
 
 /// "expected float32 or float64, got int64".
@@ -123,20 +155,12 @@ fn with_advice(object: &Bound<'_, PyAny>, error: impl FnOnce(Library) -> PyErr) 
     }
 }
 
-/// "expected float32".
-pub(super) fn expected(dtype: Option<DataType>) -> String {
-    match dtype {
-        Some(dtype) => format!("expected {dtype}"),
-        None => String::from("expected an array"),
-    }
-}
-
 /// Makes the exception for elements that the rule of casts does not convert.
 #[cold]
 pub(super) fn not_cast(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, to: DataType) -> PyErr {
     let found = tensor.dtype();
     with_advice(object, |library| {
-        let advice = library.cast_by_numpy(to);
+        let advice = library.cast_converted(tensor, to);
         PyTypeError::new_err(format!(
             "expected {to}, got {found}, which is not converted because values could be lost{advice}"
         ))
@@ -190,15 +214,39 @@ pub(super) fn rejected(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, error
         }),
         Error::NotOnHost { device } => with_advice(object, |library| {
             let advice = library.on_host();
-            PyValueError::new_err(format!("expected host memory, got memory on {device}; {advice}"))
+            PyValueError::new_err(format!(
+                "expected host memory, got memory on {device}; pass {advice}"
+            ))
         }),
+        Error::AxesMismatch { axes } if tensor.shape().ends_with(axes) => {
+            with_advice(object, |library| {
+                let advice = library.row_major(tensor);
+                PyValueError::new_err(format!(
+                    "expected dimensions of {} at the end, contiguous there, got strides {}{advice}",
+                    Shape(axes),
+                    Shape(tensor.strides())
+                ))
+            })
+        }
         Error::AxesMismatch { axes } => PyValueError::new_err(format!(
-            "expected a shape that ends in {}, contiguous there, got shape {}",
+            "expected a shape that ends in {}, got shape {}",
             Shape(axes),
             Shape(tensor.shape())
         )),
         error => ImportError::Tensor(error).into(),
     }
+}
+
+/// As [`rejected`], for memory of a device that the function would change.
+#[cold]
+pub(super) fn not_on_host(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
+    let device = tensor.device();
+    with_advice(object, |library| {
+        let advice = library.on_host();
+        PyValueError::new_err(format!(
+            "expected host memory, got memory on {device}; pass and keep {advice}"
+        ))
+    })
 }
 
 #[cold]

@@ -8,6 +8,7 @@ mod exact;
 mod exceptions;
 mod fixed_rank;
 mod from_tensor;
+mod refusals;
 mod tensor;
 mod tensor_mut;
 mod tensors;

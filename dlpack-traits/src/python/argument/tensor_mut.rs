@@ -52,7 +52,7 @@ impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensor
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor = checks::import_mut(&object)?;
+        let tensor = checks::import_mut(&object, T::DTYPE)?;
         checks::check_mut::<T>(&object, &tensor, N)?;
         Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })
     }

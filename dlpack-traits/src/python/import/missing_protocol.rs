@@ -22,7 +22,13 @@ pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> P
     if is_exit(py, &error) {
         return error;
     }
-    match text_unless_tensor(object, &Advice::Convert(None)) {
+    let explained = ObjectKind::of(object).and_then(|kind| {
+        if kind.is_tensor() {
+            return Ok(None);
+        }
+        text_of(object, kind, &Advice::Convert(None)).map(Some)
+    });
+    match explained {
         Ok(None) => error,
         Ok(Some(text)) => {
             let explained = PyAttributeError::new_err(text);
@@ -35,25 +41,13 @@ pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> P
     }
 }
 
-/// What the message about an object that is not a tensor suggests.
+/// What the message about an argument that was not imported suggests.
 pub(in crate::python) enum Advice {
     /// A conversion by NumPy, to elements of a type if it is known.
     Convert(Option<DataType>),
-    /// None, because the function would change the copy.
-    InPlace,
-}
-
-/// Makes the message about an object, if it is not a tensor.
-///
-/// # Errors
-///
-/// As for [`text_of`].
-pub(in crate::python) fn text_unless_tensor(
-    object: &Bound<'_, PyAny>,
-    advice: &Advice,
-) -> PyResult<Option<String>> {
-    let kind = ObjectKind::of(object)?;
-    if kind.is_tensor() { Ok(None) } else { text_of(object, kind, advice).map(Some) }
+    /// None, because the function would change the copy. A tensor of another type is converted,
+    /// and kept.
+    InPlace(Option<DataType>),
 }
 
 /// Makes the message about an object that is not a tensor.
@@ -78,7 +72,7 @@ pub(in crate::python) fn text_of(
         }
     };
     let expression = match *advice {
-        Advice::InPlace => {
+        Advice::InPlace(_) => {
             return Ok(format!(
                 "{found}; the function changes its argument in place, so pass a tensor, such as \
                  one of NumPy or PyTorch"

@@ -272,6 +272,21 @@ fn flat(x: FromTensor<Flat<f32>>) -> usize {
     count_of(&x)
 }
 
+/// Elements in column-major order.
+#[derive(DLPackImport)]
+#[dlpack(order = column_major)]
+struct ByColumns {
+    data: ImportedStorage<f32>,
+    shape: [usize; 2],
+}
+
+/// The number of elements in column-major order.
+#[pyfunction]
+fn by_columns(x: FromTensor<ByColumns>) -> usize {
+    let _ = &x.data;
+    x.shape.iter().product()
+}
+
 /// The same for two dtypes.
 #[pyfunction]
 fn flat_of_two(x: FromTensor<Listed>) -> usize {
@@ -317,6 +332,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(add_into, m)?)?;
     arguments.add_function(wrap_pyfunction!(centroid, m)?)?;
     arguments.add_function(wrap_pyfunction!(flat, m)?)?;
+    arguments.add_function(wrap_pyfunction!(by_columns, m)?)?;
     arguments.add_function(wrap_pyfunction!(flat_of_two, m)?)?;
     m.add_submodule(&arguments)
 }

@@ -1,0 +1,252 @@
+"""Each expression that a message of an argument advises is evaluated with the real library, and
+makes an argument that the function accepts."""
+
+import os
+import re
+import sys
+
+import dlpack_testing as testing
+import pytest
+from conftest import require
+from dlpack_testing import arguments
+
+np = require("numpy")
+
+
+class Exports:
+    """A class of a user, with the methods of the DLPack protocol only."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Subclass(np.ndarray):
+    """A subclass of a NumPy array."""
+
+
+def of_torch(array):
+    return require("torch").from_dlpack(array)
+
+
+def of_jax(array):
+    return require("jax").numpy.asarray(array)
+
+
+MAKE = {
+    "numpy": lambda x: x,
+    "subclass": lambda x: x.view(Subclass),
+    "torch": of_torch,
+    "jax": of_jax,
+    "other": Exports,
+}
+
+
+# In a message, and in the sources, where parts of it are in braces.
+EXPRESSION = r"`((?:\.[a-z]|x[.\[]|\{real\}|\[x|numpy\.|torch\.|cupy\.|dpnp\.)[^`\"]*)`"
+
+
+def advised(function, wrong, exceptions=(TypeError, ValueError, BufferError, AttributeError)):
+    """The expressions that the message advises, and what they make."""
+    with pytest.raises(exceptions) as raised:
+        function(wrong)
+    [message, *_] = str(raised.value).split("\n")
+    found = re.findall(EXPRESSION, message.split("; ", 1)[1])
+    names = {name: sys.modules[name] for name in ("numpy", "torch") if name in sys.modules}
+    made = []
+    for advice in found:
+        expression = "x" + advice if advice.startswith(".") else advice
+        made.append((advice, eval(expression, {"x": wrong, **names})))
+    return made, message
+
+
+def floats(*shape):
+    return np.arange(np.prod(shape, dtype=int), dtype="f4").reshape(shape)
+
+
+def packed():
+    return np.array([(1, 2.0), (3, 4.0)], [("a", "u1"), ("b", "f4")])["b"]
+
+
+ALL = list(MAKE)
+CASES = [
+    # name of the function, libraries, the wrong argument, number of expressions
+    ("floats", ALL, lambda: np.zeros((2, 3), "f8"), 1),
+    ("floats", ALL, lambda: np.zeros((2, 3), "i4"), 1),
+    ("floats", ALL, lambda: np.zeros((2, 3), "c8"), 1),
+    ("floats", ALL, lambda: np.array([True]), 1),
+    ("matrix", ALL, lambda: floats(3), 1),
+    ("matrix", ALL, lambda: floats(4, 2, 3), 1),
+    ("flat", ALL, lambda: np.zeros((2, 3)), 1),
+    ("flat", ["numpy", "subclass", "torch", "other"], lambda: floats(2, 6)[:, ::2], 1),
+    ("flat_of_two", ["numpy", "subclass", "torch", "other"], lambda: floats(2, 6)[:, ::2], 2),
+    ("by_columns", ALL, lambda: floats(2, 3), 1),
+    ("pixels", ["numpy", "subclass", "other"], lambda: np.zeros((2, 2, 6), "u1")[..., ::2], 1),
+    ("convert_bytes", ALL, lambda: np.array([1.5, 2.5]), 1),
+    ("convert_bytes", ALL, lambda: np.array([1 + 2j]), 1),
+    ("convert_floats", ALL, lambda: np.array([1 + 2j]), 1),
+    ("writable", ["numpy", "subclass", "torch", "other"], lambda: np.zeros((2, 3)), 1),
+    (
+        "writable",
+        ["numpy", "subclass", "other"],
+        lambda: np.lib.stride_tricks.as_strided(floats(3), (2, 3), (0, 4)),
+        1,
+    ),
+    ("writable", ["jax"], lambda: floats(3), 1),
+    ("floats", ["numpy", "subclass"], lambda: floats(3).astype(">f4"), 1),
+    ("floats", ["numpy", "subclass"], lambda: np.array([1, 2], np.longdouble), 1),
+    ("floats", ["numpy", "subclass"], lambda: np.array([1, 2], ">c16"), 1),
+    ("floats", ["numpy", "subclass"], packed, 1),
+    ("facts", ["numpy", "subclass"], packed, 1),
+    ("facts", ["numpy", "subclass"], lambda: np.array([1, 2], ">i2"), 1),
+    ("facts", ["numpy", "subclass"], lambda: np.array(["2020"], "M8[D]"), 1),
+    ("floats", ["numpy", "subclass"], lambda: np.array(["2020"], "M8[D]"), 1),
+    ("writable", ["numpy", "subclass"], lambda: floats(3).astype(">f4"), 1),
+    ("writable", ["numpy", "subclass"], packed, 1),
+    ("flat", ["numpy"], lambda: np.frombuffer(b"\0" + bytes(8), "u1")[1:].view("f4"), 1),
+]
+
+
+PARAMETERS = [
+    (name, library, *rest) for name, libraries, *rest in CASES for library in libraries
+]
+
+
+@pytest.mark.parametrize("function, library, wrong, count", PARAMETERS)
+def test_advice_makes_an_argument_that_is_accepted(function, library, wrong, count):
+    call = getattr(arguments, function)
+    made, message = advised(call, MAKE[library](wrong()))
+    assert len(made) == count, message
+    for advice, argument in made:
+        call(argument)
+        EXECUTED.add(advice)
+
+
+OBJECTS = [[1.0], (1, 2), 2.5, 3, range(3), b"12", bytearray(8), memoryview(b"12"), np.float64(1)]
+CONVERTED = [[1.5], 2.5, (1j,)]
+
+
+@pytest.mark.parametrize("x", OBJECTS, ids=lambda x: type(x).__name__)
+def test_advice_for_an_object_that_is_not_a_tensor(x):
+    for function in [arguments.floats, arguments.facts, testing.import_tensor]:
+        [(advice, made)], _ = advised(function, x)
+        function(made)
+        EXECUTED.add(advice)
+
+
+@pytest.mark.parametrize("given", CONVERTED, ids=str)
+def test_advice_for_an_object_that_is_converted(given):
+    [(advice, made)], _ = advised(arguments.convert_bytes, given)
+    arguments.facts(made)
+    assert made.dtype == "u1"
+    EXECUTED.add(advice)
+
+
+def test_advice_for_a_masked_array():
+    given = np.ma.array([1, 2], mask=[0, 1], dtype="f4")
+    made, _ = advised(arguments.floats, given)
+    for advice, argument in made:
+        arguments.floats(argument)
+        EXECUTED.add(advice)
+    [(advice, argument)], _ = advised(lambda x: arguments.scale(x, 1), given)
+    arguments.scale(argument, 1)
+    EXECUTED.add(advice)
+    [(advice, argument)], _ = advised(arguments.exact, given)
+    arguments.exact(argument)
+    EXECUTED.add(advice)
+
+
+def test_advice_of_pytorch():
+    torch = require("torch")
+    for function, wrong in [
+        (lambda x: arguments.scale(x, 2), torch.nn.Parameter(torch.ones(3))),
+        (arguments.floats, torch.ones(3, dtype=torch.bfloat16)),
+        (arguments.writable, torch.zeros(1).expand(3)),
+        (arguments.facts, torch.tensor([1 + 2j]).conj()),
+        (arguments.flat, torch.ones(4).requires_grad_()[::2]),
+    ]:
+        [(advice, made)], _ = advised(function, wrong)
+        function(made)
+        EXECUTED.add(advice)
+    [(advice, made)], _ = advised(arguments.floats, Exports(torch.ones(3, dtype=torch.bfloat16)))
+    arguments.floats(made)
+    EXECUTED.add(advice)
+    wrapper = torch.utils.dlpack.ReadOnlyTensorWrapper
+    [(advice, made)], _ = advised(arguments.writable, wrapper(torch.zeros(3)))
+    arguments.writable(made)
+
+
+def test_advice_for_another_dtype_keeps_the_values():
+    """Of several accepted dtypes."""
+    for dtype, advice in [
+        ("i8", "float32"),
+        ("i4", "float64"),
+        ("u4", "float64"),
+        ("i2", "float32"),
+        ("f2", "float32"),
+    ]:
+        [(found, made)], _ = advised(arguments.named_sum, np.zeros(3, dtype))
+        assert found == f".astype('{advice}')"
+        arguments.named_sum(made)
+
+
+def test_advice_for_one_array_in_place_of_a_list():
+    [(advice, made)], _ = advised(arguments.listed, floats(2, 3))
+    arguments.listed(made)
+    EXECUTED.add(advice)
+
+
+def test_advice_for_a_device():
+    class Copies(Exports):
+        def __dlpack__(self, *, dl_device=None, **keywords):
+            tensor = floats(3) if dl_device == (1, 0) else self.array
+            return tensor.__dlpack__(**{**keywords, "copy": None})
+
+    for function, keeps in [(arguments.facts, False), (arguments.writable, True)]:
+        [(advice, made)], message = advised(function, Copies(testing.OnDevice(2, 0)))
+        function(made)
+        assert ("pass and keep a copy" in message) is keeps
+        EXECUTED.add(advice)
+
+
+EXECUTED = set()
+SOURCES = "dlpack-traits/src/python"
+# The libraries are not installed where this test runs, or are too new.
+ELSEWHERE = ("cupy.", "dpnp.", "x.get()", "x.asnumpy()", "x.cpu()", "x.numpy()")
+
+
+def test_every_expression_of_the_sources_was_evaluated():
+    """By the tests above, which run here again, because they may run in several processes."""
+    require("torch"), require("jax")
+    for parameters in PARAMETERS:
+        test_advice_makes_an_argument_that_is_accepted(*parameters)
+    for given in OBJECTS:
+        test_advice_for_an_object_that_is_not_a_tensor(given)
+    for given in CONVERTED:
+        test_advice_for_an_object_that_is_converted(given)
+    test_advice_for_a_masked_array()
+    test_advice_of_pytorch()
+    test_advice_for_one_array_in_place_of_a_list()
+    test_advice_for_a_device()
+    root = os.path.join(os.path.dirname(__file__), "..", "..", SOURCES)
+    texts = []
+    for folder in ["argument", "import"]:
+        for name in os.listdir(os.path.join(root, folder)):
+            with open(os.path.join(root, folder, name)) as file:
+                lines = [line for line in file if not line.lstrip().startswith("//")]
+                texts += re.findall(EXPRESSION, "".join(lines))
+    assert len(texts) > 30
+    missing = set()
+    for text in texts:
+        if any(part in text for part in ELSEWHERE):
+            continue
+        pattern = re.escape(text).replace(r"\{real\}", "(x.real)?").replace(r"\{part\}", "(x?.real)?")
+        pattern = re.sub(r"\\\{\w*\\\}", ".+", pattern)
+        if not any(re.fullmatch(pattern, done) for done in EXECUTED):
+            missing.add(text)
+    assert missing == set()
