@@ -165,6 +165,17 @@ fn is_compact<'a>(axes: impl Iterator<Item = (&'a i64, &'a i64)>) -> bool {
     compact
 }
 
+/// Copies the numbers in reverse order, except for the last ones, `inner` of them, which stay at the
+/// end.
+pub(crate) fn turned<'a>(numbers: &[i64], inner: usize, to: &'a mut [i64; MAX_NDIM]) -> &'a [i64] {
+    let (outer, inner) = numbers.split_at(numbers.len().saturating_sub(inner));
+    let to = to.get_mut(..numbers.len()).unwrap_or_default();
+    for (to, from) in to.iter_mut().zip(outer.iter().rev().chain(inner)) {
+        *to = *from;
+    }
+    to
+}
+
 /// Iterates over the indices of some axes in row-major order.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk<'a> {

@@ -15,7 +15,7 @@ use crate::element::{AnyBits, BitsAreValid, Readable};
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::storage::try_vec;
-use crate::strides::MAX_NDIM;
+use crate::strides::{MAX_NDIM, turned};
 
 /// All elements of a tensor, to be copied, contiguously in an order.
 ///
@@ -201,17 +201,6 @@ impl<'a> CopyLayout<'a> {
             ),
         })
     }
-}
-
-/// Copies the numbers in reverse order, except for the last ones, `inner` of them, which stay at the
-/// end.
-pub(super) fn turned<'a>(numbers: &[i64], inner: usize, to: &'a mut [i64; MAX_NDIM]) -> &'a [i64] {
-    let (outer, inner) = numbers.split_at(numbers.len().saturating_sub(inner));
-    let to = to.get_mut(..numbers.len()).unwrap_or_default();
-    for (to, from) in to.iter_mut().zip(outer.iter().rev().chain(inner)) {
-        *to = *from;
-    }
-    to
 }
 
 #[cfg(test)]

@@ -6,15 +6,13 @@ use core::marker::PhantomData;
 
 use super::ImportedTensor;
 use super::block;
-#[cfg(feature = "pyo3")]
-use super::copied::turned;
 use super::typed::Typed;
 use crate::copy::{Axes, Part, Pieces, Source};
 use crate::element::{AnyBits, BitsAreValid, ByValue, Readable};
 use crate::error::Error;
 use crate::storage::{Access, BlockBuffer, block_len};
 #[cfg(feature = "pyo3")]
-use crate::strides::MAX_NDIM;
+use crate::strides::{MAX_NDIM, turned};
 
 /// The elements of an imported tensor, read by value: [`ImportedTensor::elements`]. Other owners
 /// may write them meanwhile.

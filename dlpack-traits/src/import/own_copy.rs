@@ -2,13 +2,13 @@
 //! [`ImportedTensor::to_own_copy`].
 
 use super::ImportedTensor;
-use super::copied::turned;
+
 use super::imported_memory::{byte_offset_of, describe_layout_of, memory_of};
 use crate::copy::Copied;
 use crate::describe::Order;
 use crate::error::Error;
 use crate::export::copied_managed;
-use crate::strides::MAX_NDIM;
+use crate::strides::{MAX_NDIM, turned};
 use crate::view::TensorView;
 
 impl ImportedTensor {
