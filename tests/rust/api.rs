@@ -35,8 +35,15 @@ const NUMBERS: [&str; 5] = [
 ];
 
 /// Owners that are reference-counted, so that a clone is sound.
-const COUNTED: [&str; 6] =
-    ["TryArc", "DeviceBuffer", "ImportedStorage", "ArcHandle", "ExportArc", "SharedBuffer"];
+const COUNTED: [&str; 7] = [
+    "TryArc",
+    "DeviceBuffer",
+    "ImportedStorage",
+    "ArcHandle",
+    "ExportArc",
+    "SharedBuffer",
+    "SharedTensor",
+];
 
 /// Statics that change and are not state: lists whose entries are written once, and are
 /// the same for all threads.

@@ -6,13 +6,13 @@ mod pieces;
 mod row;
 mod source;
 mod tiles;
-#[cfg(feature = "pyo3")]
 mod zeroed;
 
 pub(crate) use axes::Axes;
 pub(crate) use pieces::Pieces;
 pub(crate) use source::{Run, Source, Target};
 pub(crate) use tiles::Part;
+pub(crate) use zeroed::Zeroed;
 
 use crate::describe::{Describe, DescriptionMut, Order};
 use crate::device::Device;
@@ -78,18 +78,22 @@ impl Copied {
         Self::new(from, AlignedBuf::filled(bytes, |block| copy_elements(from, source, block))?)
     }
 
-    /// The elements of a block that has no other owner, in row-major order.
+    /// The elements of a block that has no other owner, in row-major order, with the axes of a `T`.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
-    pub(crate) fn moved<T: Element>(block: AlignedBuf, shape: &[i64]) -> Result<Self, Error> {
+    pub(crate) fn moved<T: Element>(
+        block: AlignedBuf,
+        dtype: DataType,
+        shape: &[i64],
+    ) -> Result<Self, Error> {
         let ndim = shape.len().saturating_add(T::AXES.len());
         let shape = Dims::filled(ndim, |dims| {
             dims.iter_mut().zip(shape.iter().chain(T::AXES)).for_each(|(dim, &from)| *dim = from);
             Ok(())
         })?;
-        Ok(Self { block, dtype: T::DTYPE, padded: false, shape, order: Order::RowMajor })
+        Ok(Self { block, dtype, padded: false, shape, order: Order::RowMajor })
     }
 
     /// A block with the elements of `from`, one after the other.

@@ -1,41 +1,66 @@
-//! New tensors in memory of this crate.
+//! New elements in memory of this crate: [`Zeroed`].
 
+use core::marker::PhantomData;
 use core::slice;
 
 use super::Copied;
-use crate::describe::Order;
-use crate::dims::Dims;
 use crate::dtype::DataType;
-use crate::element::{AnyBits, BitsAreValid};
+use crate::element::{Element, Readable, SizeMatches};
 use crate::error::Error;
 use crate::storage::{ALIGNMENT, AlignedBuf};
 use crate::strides;
 
-impl Copied {
-    /// Allocates a tensor whose elements are zero, contiguous in row-major order.
+/// A tensor of new elements, contiguous in row-major order and aligned to 64 bytes. Its memory
+/// contains valid `T`s, which only the tensor accesses.
+pub(crate) struct Zeroed<T> {
+    copied: Copied,
+    elements: PhantomData<T>,
+}
+
+impl<T: Readable> Zeroed<T> {
+    /// Allocates elements of the type `dtype`, each of which Rust accesses as a `T`, whose axes are
+    /// the last axes of the tensor.
     ///
     /// # Errors
     ///
-    /// [`Error::NegativeDim`], [`Error::SizeOverflow`], [`Error::OutOfMemory`].
-    pub(crate) fn zeroed(dtype: DataType, shape: &[i64]) -> Result<Self, Error> {
-        let size = dtype.byte_size().ok_or(Error::UnsupportedDType { dtype })?;
+    /// [`Error::NegativeDim`], [`Error::SizeOverflow`], [`Error::OutOfMemory`];
+    /// [`Error::InvalidBits`] if zero is not a value of `T`.
+    pub(crate) fn new(dtype: DataType, shape: &[i64]) -> Result<Self, Error> {
+        const { assert!(align_of::<T>() <= ALIGNMENT, "the memory is aligned to 64 bytes") };
+        let () = SizeMatches::<T>::OK;
         let numel = usize::try_from(strides::numel(shape)?).map_err(|_| Error::SizeOverflow)?;
-        let block = AlignedBuf::zeroed(numel.checked_mul(size).ok_or(Error::SizeOverflow)?)?;
-        let shape = Dims::filled(shape.len(), |dims| {
-            dims.copy_from_slice(shape);
-            Ok(())
+        let byte_len = numel.checked_mul(size_of::<T>()).ok_or(Error::SizeOverflow)?;
+        let block = AlignedBuf::filled(byte_len, |bytes| {
+            let first = bytes.get(..size_of::<T>()).unwrap_or_default();
+            if T::are_valid(first) { Ok(()) } else { Err(Error::InvalidBits { dtype }) }
         })?;
-        Ok(Self { block, dtype, padded: false, shape, order: Order::RowMajor })
+        Ok(Self { copied: Copied::moved::<T>(block, dtype, shape)?, elements: PhantomData })
+    }
+}
+
+impl<T: Element> Zeroed<T> {
+    /// The elements, in row-major order.
+    pub(crate) fn as_slice(&self) -> &[T] {
+        let (first, len) = self.parts();
+        // SAFETY: the block owns that many valid `T`s, aligned to 64 bytes, and is borrowed.
+        unsafe { slice::from_raw_parts(first, len) }
     }
 
-    /// The memory as elements of a type, as many as fit.
-    pub(crate) fn as_mut_slice<T: AnyBits>(&mut self) -> &mut [T] {
-        const { assert!(align_of::<T>() <= ALIGNMENT, "the memory is aligned to 64 bytes") };
-        let () = BitsAreValid::<T>::OK;
-        let len = self.block.byte_len().checked_div(size_of::<T>()).unwrap_or(0);
-        // SAFETY: the block owns these bytes, which were initialized when it was made, and is
-        // borrowed uniquely. They are aligned for a `T`, and by 4 of `Element` any bytes are one,
-        // because `ANY_BITS` is true.
-        unsafe { slice::from_raw_parts_mut(self.block.as_ptr().cast(), len) }
+    /// The elements, in row-major order, for writing.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        let (first, len) = self.parts();
+        // SAFETY: the block owns that many valid `T`s, aligned to 64 bytes, and is borrowed uniquely.
+        unsafe { slice::from_raw_parts_mut(first, len) }
+    }
+
+    /// The first element and their number.
+    fn parts(&self) -> (*mut T, usize) {
+        let block = &self.copied.block;
+        (block.as_ptr().cast(), block.byte_len().checked_div(size_of::<T>()).unwrap_or(0))
+    }
+
+    /// The tensor without its element type.
+    pub(crate) fn into_copied(self) -> Copied {
+        self.copied
     }
 }

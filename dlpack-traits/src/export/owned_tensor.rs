@@ -2,19 +2,16 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::marker::PhantomData;
-use core::mem::MaybeUninit;
-use core::slice;
 
-use crate::copy::Copied;
+use crate::copy::{Copied, Zeroed};
 use crate::describe::{Describe, Description, DescriptionMut};
 use crate::dims::{AsDims, Dims};
-use crate::element::{Element, Readable, SizeMatches};
+use crate::element::{Element, Readable};
 use crate::error::Error;
 use crate::export::{DLPackExport, moved_managed};
 use crate::ffi::DLManagedTensor;
 use crate::managed::ManagedTensor;
-use crate::storage::{ALIGNMENT, AlignedBuf, DataMut, DataRef};
+use crate::storage::{AlignedBuf, DataMut, DataRef};
 use crate::stream::StreamArg;
 use crate::strides;
 
@@ -43,11 +40,23 @@ use crate::strides;
 /// With the feature `pyo3`, a `#[pyfunction]` can return it: it becomes a NumPy array,
 /// zero-copy.
 pub struct OwnedTensor<T> {
-    /// Memory that only this tensor accesses: valid elements, aligned for a `T`, and as many as
-    /// the shape has.
-    block: AlignedBuf,
+    values: Values<T>,
     shape: Shape,
-    elements: PhantomData<T>,
+}
+
+/// The elements of an [`OwnedTensor`], as many as the shape has.
+enum Values<T> {
+    Vec(Vec<T>),
+    Zeroed(Zeroed<T>),
+}
+
+impl<T: Element> Values<T> {
+    fn as_mut_slice(&mut self) -> &mut [T] {
+        match self {
+            Self::Vec(values) => values,
+            Self::Zeroed(values) => values.as_mut_slice(),
+        }
+    }
 }
 
 /// The shape of an [`OwnedTensor`]. A single dimension, that of most results, needs no
@@ -90,14 +99,14 @@ impl<T: Element> OwnedTensor<T> {
         if needed != found {
             return Err(Error::LenMismatch { needed, found });
         }
-        Ok(Self::of(AlignedBuf::from_vec(values), Shape::of(shape)))
+        Ok(Self { values: Values::Vec(values), shape: Shape::of(shape) })
     }
 
     /// Creates a tensor with one dimension from a vector.
     pub fn from_vec(values: Vec<T>) -> Self {
         // A vector has at most `isize::MAX` bytes, and an element at least one byte.
         let len = i64::try_from(values.len()).unwrap_or(i64::MAX);
-        Self::of(AlignedBuf::from_vec(values), Shape::One([len]))
+        Self { values: Values::Vec(values), shape: Shape::One([len]) }
     }
 
     /// Creates a tensor without dimensions, which has one element.
@@ -109,7 +118,7 @@ impl<T: Element> OwnedTensor<T> {
     /// # Ok::<(), dlpack_traits::Error>(())
     /// ```
     pub fn scalar(value: T) -> Self {
-        Self::of(AlignedBuf::from_vec(Vec::from([value])), Shape::Any(Vec::new()))
+        Self { values: Values::Vec(Vec::from([value])), shape: Shape::Any(Vec::new()) }
     }
 
     /// Creates a tensor whose elements are zero, in memory that is aligned to 64 bytes.
@@ -131,19 +140,10 @@ impl<T: Element> OwnedTensor<T> {
     where
         T: Readable,
     {
-        const { assert!(align_of::<T>() <= ALIGNMENT, "the memory is aligned to 64 bytes") };
-        if !is_zero_valid::<T>() {
-            return Err(Error::InvalidBits { dtype: T::DTYPE });
-        }
         let shape = Dims::of(shape)?;
         let shape = shape.as_slice();
-        let numel = usize::try_from(strides::numel(shape)?).map_err(|_| Error::SizeOverflow)?;
-        let byte_len = numel.checked_mul(size_of::<T>()).ok_or(Error::SizeOverflow)?;
-        Ok(Self::of(AlignedBuf::zeroed(byte_len)?, Shape::of(shape)))
-    }
-
-    const fn of(block: AlignedBuf, shape: Shape) -> Self {
-        Self { block, shape, elements: PhantomData }
+        let values = Values::Zeroed(Zeroed::new(T::DTYPE, shape)?);
+        Ok(Self { values, shape: Shape::of(shape) })
     }
 
     /// The size of each dimension.
@@ -153,40 +153,34 @@ impl<T: Element> OwnedTensor<T> {
 
     /// The elements, in row-major order.
     pub fn as_slice(&self) -> &[T] {
-        let len = self.block.byte_len().checked_div(size_of::<T>()).unwrap_or(0);
-        // SAFETY: the block has that many valid elements, aligned for a `T`, and only this tensor,
-        // which is borrowed, accesses them: the vector had them, or `zeroed` checked that zeros are.
-        unsafe { slice::from_raw_parts(self.block.as_ptr().cast(), len) }
+        match &self.values {
+            Values::Vec(values) => values,
+            Values::Zeroed(values) => values.as_slice(),
+        }
     }
 
     /// The elements, in row-major order, for writing.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        let len = self.block.byte_len().checked_div(size_of::<T>()).unwrap_or(0);
-        // SAFETY: as in `as_slice`; the tensor is borrowed uniquely.
-        unsafe { slice::from_raw_parts_mut(self.block.as_ptr().cast(), len) }
+        self.values.as_mut_slice()
     }
 
     /// Returns the elements as a vector: the one that the tensor was made of, or a copy.
     pub fn into_vec(self) -> Vec<T> {
-        // SAFETY: 1. The block has valid elements, which only this tensor accesses.
-        match unsafe { self.block.into_vec() } {
-            Ok(values) => values,
-            Err(block) => Self::of(block, self.shape).as_slice().to_vec(),
+        match self.values {
+            Values::Vec(values) => values,
+            Values::Zeroed(values) => values.as_slice().to_vec(),
         }
     }
 
     /// The tensor as memory that Rust code does not read any more.
     fn moved(self) -> Result<Copied, Error> {
-        Copied::moved::<T>(self.block, self.shape.as_slice())
+        match self.values {
+            Values::Vec(values) => {
+                Copied::moved::<T>(AlignedBuf::from_vec(values), T::DTYPE, self.shape.as_slice())
+            }
+            Values::Zeroed(values) => Ok(values.into_copied()),
+        }
     }
-}
-
-/// Whether the element whose bytes are all zero is a value.
-fn is_zero_valid<T: Readable>() -> bool {
-    let () = SizeMatches::<T>::OK;
-    let zero = MaybeUninit::<T>::zeroed();
-    // SAFETY: these are the bytes of the value, which is borrowed, and all of them are zero.
-    T::are_valid(unsafe { slice::from_raw_parts(zero.as_ptr().cast(), size_of::<T>()) })
 }
 
 impl<T: Element> DLPackExport for OwnedTensor<T> {
@@ -197,11 +191,8 @@ impl<T: Element> DLPackExport for OwnedTensor<T> {
     /// The elements of a tensor that is a field of another exported struct, whose destructor may
     /// read them: those of `bool` are lent for reading only.
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
-        let Self { block, shape, .. } = self;
-        let len = block.byte_len().checked_div(size_of::<T>()).unwrap_or(0);
-        // SAFETY: as in `as_mut_slice`.
-        let elements = unsafe { slice::from_raw_parts_mut(block.as_ptr().cast::<T>(), len) };
-        out.shape(shape.as_slice()).data_mut(DataMut::from_mut_slice(elements))
+        let data = DataMut::from_mut_slice(self.values.as_mut_slice());
+        out.shape(self.shape.as_slice()).data_mut(data)
     }
 
     fn into_dlpack(self) -> Result<ManagedTensor, Error> {

@@ -81,26 +81,6 @@ impl AlignedBuf {
         Self { ptr: start, byte_len, start, layout }
     }
 
-    /// Returns the memory as the vector that it was taken from; the block itself if its allocation
-    /// is not that of such a vector.
-    ///
-    /// # Safety
-    ///
-    /// 1. The bytes are valid elements, and no other code accesses them.
-    pub(crate) unsafe fn into_vec<T: Element>(self) -> Result<Vec<T>, Self> {
-        let () = SizeMatches::<T>::OK;
-        let count = |bytes: usize| bytes.checked_div(size_of::<T>()).unwrap_or(0);
-        let (len, capacity) = (count(self.byte_len), count(self.layout.size()));
-        if self.ptr != self.start || Layout::array::<T>(capacity) != Ok(self.layout) {
-            return Err(self);
-        }
-        let block = ManuallyDrop::new(self);
-        // SAFETY: the global allocator returned the pointer for the layout of that many elements,
-        // or it dangles, aligned, and there are none; the first `len` are valid by our caller's 1,
-        // and are inside of the allocation. The block does not free it.
-        Ok(unsafe { Vec::from_raw_parts(block.start.cast().as_ptr(), len, capacity) })
-    }
-
     /// First byte.
     #[inline]
     pub(crate) const fn as_ptr(&self) -> *mut u8 {

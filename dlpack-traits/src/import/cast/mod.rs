@@ -7,7 +7,7 @@ use self::small_float::{
     BComplex32, BF16, Complex32, E3M4, E4M3, E4M3B11FNUZ, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, F16,
 };
 use self::values::{Narrow, for_each_block};
-use crate::copy::Copied;
+use crate::copy::{Copied, Zeroed};
 use crate::describe::Order;
 use crate::dtype::DataType;
 use crate::element::Complex;
@@ -15,9 +15,9 @@ use crate::error::Error;
 use crate::export::copied_managed;
 use crate::ffi;
 use crate::import::ImportedTensor;
-use crate::import::copied::turned;
 use crate::import::own_copy::memory_order;
-use crate::strides::MAX_NDIM;
+use crate::storage::AlignedBuf;
+use crate::strides::{MAX_NDIM, turned};
 
 /// The reason why a tensor is not cast.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,8 @@ impl ImportedTensor {
         let from = self.dtype();
         let is_empty = self.numel() == 0 && kind_of(from).is_some() && kind_of(to).is_some();
         if is_empty {
-            return Ok(copied_managed(Copied::zeroed(to, self.shape())?)?.import()?);
+            let copied = Copied::moved::<u8>(AlignedBuf::zeroed(0)?, to, self.shape())?;
+            return Ok(copied_managed(copied)?.import()?);
         }
         if !is_allowed(from, to) {
             return Err(CastError::NotAllowed);
@@ -136,8 +137,8 @@ impl ImportedTensor {
             Order::RowMajor => self.shape(),
             Order::ColumnMajor => turned(self.shape(), 0, &mut reversed),
         };
-        let mut copied = Copied::zeroed(T::DTYPE, shape)?;
-        let mut left = copied.as_mut_slice::<T::Stored>();
+        let mut copied = Zeroed::<T::Stored>::new(T::DTYPE, shape)?;
+        let mut left = copied.as_mut_slice();
         let mut are_kept = true;
         for_each_block(self, order == Order::ColumnMajor, &mut |block| {
             let (to, rest) =
@@ -149,8 +150,8 @@ impl ImportedTensor {
             return Err(CastError::OutOfRange);
         }
         let copied = match order {
-            Order::RowMajor => copied,
-            Order::ColumnMajor => copied.into_transposed()?,
+            Order::RowMajor => copied.into_copied(),
+            Order::ColumnMajor => copied.into_copied().into_transposed()?,
         };
         Ok(copied_managed(copied)?.import()?)
     }
