@@ -12,7 +12,7 @@ use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction}
 use crate::python::convert::{ok_or_discard, ok_unless_exit};
 use crate::python::interpreter::exit::watch;
 use crate::python::numpy::NumPy;
-use crate::python::table::owner_class::{Found, Table, owner_of, table_in};
+use crate::python::table::owner_class::{Found, Table, defines, owner_of, table_in};
 use crate::python::table::type_cache::{Added, CachedType, Makes, TypeCache};
 
 /// The cache of looked-up types. It holds a weak reference to each type in it, whose callback
@@ -190,8 +190,7 @@ fn look_up(class: &Bound<'_, PyType>) -> PyResult<CachedType> {
 /// Whether objects of a type may have the bits of [`lazy_bits`](crate::python::table::lazy_bits).
 fn may_have_lazy_bits(class: &Bound<'_, PyType>) -> PyResult<bool> {
     let py = class.py();
-    Ok(attribute(class, intern!(py, "is_neg"))?.is_some()
-        && attribute(class, intern!(py, "resolve_neg"))?.is_some())
+    Ok(defines(class, intern!(py, "is_neg"))? && defines(class, intern!(py, "resolve_neg"))?)
 }
 
 /// Records permanently that a table belongs to a class. Returns `false` if it belongs to

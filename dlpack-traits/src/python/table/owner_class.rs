@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyString, PyTuple, PyType};
 
 use crate::exchange::CAPSULE;
 use crate::ffi::DLPackExchangeAPIHeader;
@@ -75,6 +75,29 @@ pub(in crate::python) fn owner_of<'py>(
         Others::None => Some((owner, Found::Alone)),
         Others::Unrelated => None,
     })
+}
+
+/// Whether a class, or one of its bases, has an attribute of its own. Its metaclass is not asked.
+///
+/// # Errors
+///
+/// As for [`owner_of`].
+pub(in crate::python) fn defines(
+    class: &Bound<'_, PyType>,
+    name: &Bound<'_, PyString>,
+) -> PyResult<bool> {
+    let py = class.py();
+    let classes = Classes::of(py)?;
+    let read = || -> PyResult<bool> {
+        for base in &classes.order(class)? {
+            let own = classes.attributes.call_method1(intern!(py, "__get__"), (base,))?;
+            if own.contains(name)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    Ok(ok_unless_exit(py, read())?.unwrap_or(false))
 }
 
 /// How the owner of a table was found.
