@@ -248,6 +248,23 @@ def test_the_end_waits_for_deleters_on_other_threads(cls):
     )
 
 
+def test_the_end_drops_what_threads_have_left():
+    """Python makes no pending calls any more. Rule L28."""
+    run(
+        """
+        import atexit
+        class Late(testing.Single):
+            def __del__(self):
+                print("released", flush=True)
+        def capsule():
+            return Late([1.0]).__dlpack__(max_version=(1, 0))
+        testing.arguments.sums_on_threads([testing.Single([1.0])])
+        atexit.register(testing.arguments.sums_on_threads, [capsule()])
+        """,
+        output="released\n",
+    )
+
+
 def test_the_end_waits_for_foreign_deleters():
     """The same of a deleter of NumPy's, which attaches by itself. L28."""
     require("numpy")

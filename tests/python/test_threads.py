@@ -76,17 +76,14 @@ def test_the_deleter_on_a_thread_python_does_not_know(cls, max_version):
 )
 @pytest.mark.parametrize("cls", CLASSES)
 def test_the_deleter_while_another_thread_holds_the_gil(cls):
-    """Memory with several owners is freed although the GIL is never let go;
-    an object has to wait for it, and then is freed too."""
+    """It returns although the GIL is never let go. Memory with several owners is freed there,
+    and an object by this thread. Rule L31."""
 
     def body():
         taken = testing.take(cls([1.0]).__dlpack__(**VERSIONED))
-        background = taken.delete_in_background()
-        if cls in (Single, Growing):
-            assert not background.wait(0.02, holding_gil=True)
-            assert background.wait(10, holding_gil=False)
-        else:
-            assert background.wait(10, holding_gil=True)
+        assert taken.delete_in_background().wait(10, holding_gil=True)
+        # CPython before 3.13 makes pending calls after the main thread has waited for the GIL.
+        time.sleep(0.001)
 
     # Otherwise the interpreter may pass the GIL on between two statements.
     switch = sys.getswitchinterval()

@@ -47,7 +47,7 @@ const COUNTED: [&str; 7] = [
 
 /// Statics that change and are not state: lists whose entries are written once, and are
 /// the same for all threads.
-const WRITTEN_ONCE: [&str; 27] = [
+const WRITTEN_ONCE: [&str; 29] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::devices::LOADED",
@@ -64,6 +64,9 @@ const WRITTEN_ONCE: [&str; 27] = [
     "backend::blocking::AROUND",
     // The threads that attach to run deleters, for which the end of the interpreter waits.
     "python::interpreter::exit::STATE",
+    // Values that attached threads drop, and whether the interpreter was asked to.
+    "python::interpreter::deferred_drop::LAST",
+    "python::interpreter::deferred_drop::IS_SCHEDULED",
     "python::interpreter::exit::WATCHED",
     "python::table::lookup::REMEMBERED",
     "python::table::lookup::CALLBACK",

@@ -6,7 +6,7 @@ use core::fmt;
 use crate::error::Error;
 use crate::export::{DLPackExport, export_shared};
 use crate::import::ImportError;
-use crate::managed::{ManagedTensor, RawManaged};
+use crate::managed::{ManagedTensor, RawManaged, Release};
 use crate::stream::StreamArg;
 
 /// The reason why a function of the table fails.
@@ -260,10 +260,10 @@ pub unsafe trait ObjectHost<T: DLPackExport>: 'static {
 /// 1. [`wrap`](Self::wrap) returns a living object of the host, to which the
 ///    caller owns one reference.
 pub unsafe trait Wrap<T: DLPackExport>: ObjectHost<T> {
-    /// The function that calls the deleters of the tensors that objects are made from, if
-    /// the host needs one. It may be called on any thread, with a closure that it must
-    /// call exactly once. Python's host sets a pending exception aside during the call.
-    const DELETERS: Option<fn(&mut dyn FnMut())> = None;
+    /// The function that receives the deleters of the tensors that objects are made from, if
+    /// the host needs one. It may be called on any thread. Python's host sets a pending exception
+    /// aside while it drops the [`Release`], or leaves that to a thread that is attached.
+    const DELETERS: Option<fn(Release)> = None;
 
     /// Creates an object from a value.
     ///

@@ -41,6 +41,8 @@ use core::ffi::CStr;
 
 pub use host::{ObjectHost, TableError, Wrap};
 pub use table::table;
+
+pub use crate::managed::Release;
 pub use to_object::{Importable, NotImportable, ToObject};
 
 #[cfg(feature = "pyo3")]

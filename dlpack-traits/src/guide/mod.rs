@@ -10,6 +10,7 @@
 //! | return an array from it | [`return_array`] |
 //! | change the caller's array in place | [`change_in_place`] |
 //! | release the GIL during a computation | [`release_gil`] |
+//! | use threads of rayon | [`rayon`] |
 //! | use arrays of `ndarray` | [`ndarray`] |
 //! | raise errors that tell the caller what to do | [`errors`] |
 //! | export generic tensors, in the style of burn and candle | [`generic_tensors`] |
@@ -46,6 +47,9 @@ pub mod change_in_place {}
 
 #[doc = include_str!("release_gil.md")]
 pub mod release_gil {}
+
+#[doc = include_str!("rayon.md")]
+pub mod rayon {}
 
 #[doc = include_str!("ndarray.md")]
 pub mod ndarray {}

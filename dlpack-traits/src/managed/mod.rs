@@ -16,10 +16,11 @@ mod release;
 mod tensor;
 
 pub use abi::Abi;
+pub use release::Release;
 pub use tensor::ManagedTensor;
 
 pub(crate) use abi::ManagedStruct;
 pub(crate) use arc_block::ArcHandle;
 pub(crate) use packet::{DescribeIn, Lend, Packet};
 pub(crate) use raw_managed::RawManaged;
-pub(crate) use release::{Guard, GuardedRelease, Release};
+pub(crate) use release::{Guard, GuardedRelease};

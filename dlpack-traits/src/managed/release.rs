@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 
-/// Calls the deleter of a C struct when it is dropped: once, and with the producer's
+/// Calls the deleter of a C struct when it is dropped, on any thread: once, and with the producer's
 /// pointer, never with a pointer to a copy. Or it releases the owner of a tensor that has no
 /// struct.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Release {
     call: Call,
 }
 
-/// A [`Release`] whose deleter may be called by a guard, which can set up the environment
+/// A [`Release`] that is dropped by a guard, if there is one, which can set up the environment
 /// that the deleter needs.
 ///
 /// It is a separate type, because a guard is called through a function pointer with the
@@ -26,9 +26,9 @@ pub(crate) struct GuardedRelease {
     guard: Option<Guard>,
 }
 
-/// Runs a deleter: receives the call as a closure, and calls it once. Any thread may use
+/// Receives a release, whose drop calls the deleter, now or on another thread. Any thread may use
 /// it.
-pub(crate) type Guard = fn(&mut dyn FnMut());
+pub(crate) type Guard = fn(Release);
 
 /// The deleter and its argument. A NULL deleter is not called.
 ///
@@ -134,11 +134,11 @@ impl GuardedRelease {
         Self { release, guard }
     }
 
-    /// Makes the call by a guard. A panic of the guard ends the process, as one of a deleter does.
+    /// Leaves the call to a guard. A panic of the guard ends the process, as one of a deleter does.
     #[inline(never)]
     #[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
     extern "C" fn guarded(&mut self, guard: Guard) {
-        guard(&mut || self.release.call());
+        guard(core::mem::replace(&mut self.release, Release::nothing()));
     }
 
     /// The release without its guard.
@@ -190,12 +190,10 @@ mod tests {
         CALLS.set([deleted + 1, guarded]);
     }
 
-    fn guard(call: &mut dyn FnMut()) {
+    fn guard(release: Release) {
         let [deleted, guarded] = CALLS.get();
         CALLS.set([deleted, guarded + 1]);
-        call();
-        // The second call must have no effect.
-        call();
+        drop(release);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use pyo3::PyResult;
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::Abi;
 use crate::python::convert::exchange_error;
-use crate::python::interpreter::pending_exception::preserve_exception;
+use crate::python::interpreter::drop_attached::release;
 
 /// Imports a tensor whose producer is in Python.
 ///
@@ -22,6 +22,6 @@ pub(in crate::python) unsafe fn adopt<A: Abi>(
     policy: ImportPolicy,
 ) -> PyResult<ImportedTensor> {
     // SAFETY: 1 (`managed` is valid): guaranteed by our caller's 1.
-    let taken = unsafe { ImportedTensor::guarded(managed, policy, Some(preserve_exception)) };
+    let taken = unsafe { ImportedTensor::guarded(managed, policy, Some(release)) };
     taken.map_err(exchange_error)
 }

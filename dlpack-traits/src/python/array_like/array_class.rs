@@ -17,6 +17,7 @@ use crate::python::export::erased_ref::{ClassVTable, ErasedRef, instance};
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::py_owner::PyOwner;
 use crate::python::export::to_capsule::waiting;
+use crate::python::interpreter::deferred_drop::drain;
 use crate::stream::StreamArg;
 use crate::view::TensorView;
 
@@ -44,6 +45,7 @@ impl ArrayClass {
 /// Exports the tensor of an object, as `__dlpack__` does, to a consumer on the host.
 fn export<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<ManagedTensor> {
     let py = object.py();
+    drain(py);
     let object = class_access::borrow(&*instance::<T>(object)?)?;
     let value: &T = &object;
     // Only pinned memory has pending work.

@@ -12,6 +12,7 @@ use crate::managed::RawManaged;
 use crate::python::export::class_access::{self, ClassAccess};
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::export_class::ExportClass;
+use crate::python::interpreter::deferred_drop::drain;
 use crate::stream::StreamArg;
 
 /// The functions that depend on the class of an object. All other code is compiled once,
@@ -71,6 +72,8 @@ impl ErasedRef {
 
     /// Borrows the value of an object, with a reference to the object.
     fn borrow<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Self> {
+        // One of the values may own another export of the object.
+        drain(object.py());
         Ok(Self::new(class_access::borrow(&*instance::<T>(object)?)?))
     }
 

@@ -17,6 +17,7 @@ use crate::python::convert::{discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::device_of;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
+use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::detach::free_detached;
 use crate::python::table::lookup::{OfObject, table_of};
 use crate::python::table::{calls, lazy_bits};
@@ -40,6 +41,7 @@ pub(in crate::python) fn import_on<B: Backend>(
 ) -> PyResult<DeviceTensor<B>> {
     // The release may wait for the device.
     free_detached();
+    drain(object.py());
     let table = table_of(object)?;
     let stream = table.and_then(|table| table.get().stream);
     if let (Some(export), Some(stream)) = (table.and_then(OfObject::export), stream) {

@@ -14,6 +14,7 @@ use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::explained;
 use crate::python::import::take_capsule;
+use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::detach::{LONG_COPY, copying};
 use crate::python::interpreter::exit::watch;
 use crate::python::numpy::{self, NumPy};
@@ -88,6 +89,7 @@ pub(in crate::python) fn import_unexplained(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
+    drain(object.py());
     if options.wants_own_copy() {
         return own_copy(object, options);
     }

@@ -16,6 +16,7 @@ use crate::managed::{GuardedRelease, Release};
 use crate::python::convert::{discard, exchange_error};
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
+use crate::python::interpreter::deferred_drop::drain;
 use crate::python::table::lookup::{OfObject, table_of};
 use crate::python::table::{calls, lazy_bits};
 use crate::stream::StreamArg;
@@ -103,6 +104,7 @@ pub unsafe fn with_view<R>(
     run: impl for<'a> FnOnce(BorrowedTensor<'a>, CurrentStream<'a>) -> PyResult<R>,
 ) -> PyResult<R> {
     let py = object.py();
+    drain(py);
     let table = table_of(object)?;
     let stream = table.and_then(|table| table.get().stream);
     if let Some(view) = table.and_then(OfObject::view) {

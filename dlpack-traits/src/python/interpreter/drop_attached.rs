@@ -1,24 +1,26 @@
-//! Drops values that belong to Python on any thread: [`DropAttached`].
+//! Drops values that belong to Python on any thread: [`DropAttached`], and calls the deleters of
+//! imported tensors: [`release`].
 
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
 
 use pyo3::ffi;
 
+use crate::managed::Release;
 use crate::python::convert::try_attach;
+use crate::python::interpreter::deferred_drop;
 use crate::python::interpreter::exit::Attaching;
-use crate::python::interpreter::pending_exception::SavedError;
+use crate::python::interpreter::pending_exception::{SavedError, preserve_exception};
 use crate::python::interpreter::symbols::is_attached;
 
-/// A value that holds references to Python objects, and attaches to the interpreter when it
-/// is dropped.
+/// A value that holds references to Python objects, and is dropped on an attached thread.
 ///
-/// It may be dropped on any thread, attached or not. Once the interpreter has begun to
-/// finalize, the value is leaked, because references can no longer be released. The
-/// interpreter waits for drops that have begun by then ([`Attaching`]).
-pub(in crate::python) struct DropAttached<T>(ManuallyDrop<T>);
+/// It may be dropped on any thread. One that is not attached leaves the value to another thread
+/// ([`deferred_drop`]). Once the interpreter has begun to finalize, the value is leaked, because
+/// references can no longer be released.
+pub(in crate::python) struct DropAttached<T: 'static>(ManuallyDrop<T>);
 
-impl<T> DropAttached<T> {
+impl<T: 'static> DropAttached<T> {
     pub(in crate::python) const fn new(value: T) -> Self {
         Self(ManuallyDrop::new(value))
     }
@@ -37,22 +39,24 @@ impl<T> DropAttached<T> {
         });
     }
 
-    /// Drops the value on a thread that is not attached, unless the interpreter finalizes.
+    /// Leaves the drop to an attached thread, unless the interpreter finalizes.
     #[cold]
     #[inline(never)]
-    fn attach_and_drop(&mut self) {
-        // A thread may attach only while the interpreter waits for it.
+    fn defer(&mut self) {
+        /// The value, which an attached thread drops.
+        struct Deferred<T>(T);
+        // SAFETY: the value crosses threads as it does in a `DropAttached`: references, which only
+        // attached threads drop.
+        unsafe impl<T> Send for Deferred<T> {}
+
         let Some(_attaching) = Attaching::begin() else { return };
-        // SAFETY: the interpreter is initialized. PyO3's wrapper of this function parks a
-        // thread that calls it while the interpreter finalizes.
-        let state = unsafe { ffi::PyGILState_Ensure() };
-        self.drop_here();
-        // SAFETY: `state` is what the matching call returned, on this thread.
-        unsafe { ffi::PyGILState_Release(state) };
+        // SAFETY: only `drop` calls this, once, and the value is not used after that.
+        let value = unsafe { ManuallyDrop::take(&mut self.0) };
+        deferred_drop::defer(Deferred(value));
     }
 }
 
-impl<T> Deref for DropAttached<T> {
+impl<T: 'static> Deref for DropAttached<T> {
     type Target = T;
 
     #[inline]
@@ -61,7 +65,7 @@ impl<T> Deref for DropAttached<T> {
     }
 }
 
-impl<T> Drop for DropAttached<T> {
+impl<T: 'static> Drop for DropAttached<T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: any thread may call it at any time.
@@ -71,6 +75,23 @@ impl<T> Drop for DropAttached<T> {
         // A thread that is attached stays attached while the interpreter finalizes. This does
         // not rely on PyO3's own state: PyO3 treats a thread that it attached itself as
         // attached, even if other code on the thread has detached since.
-        if is_attached() { self.drop_here() } else { self.attach_and_drop() }
+        if is_attached() { self.drop_here() } else { self.defer() }
+    }
+}
+
+/// Calls the deleter of a tensor that was imported from Python, on this thread if it is attached.
+///
+/// The deleter may wait for the GIL, also that of a tensor whose producer is not Python. Once the
+/// interpreter has begun to finalize it is called at once, because it may not need to attach.
+pub(in crate::python) fn release(release: Release) {
+    if is_attached() {
+        let mut release = Some(release);
+        return preserve_exception(&mut || drop(release.take()));
+    }
+    // SAFETY: any thread may call it at any time.
+    let is_initialized = unsafe { ffi::Py_IsInitialized() } != 0;
+    match Attaching::begin() {
+        Some(_attaching) if is_initialized => deferred_drop::defer(release),
+        _ => drop(release),
     }
 }

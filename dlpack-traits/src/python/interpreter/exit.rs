@@ -3,9 +3,9 @@
 //! CPython has no safe way to attach a thread while the interpreter finalizes. Up to 3.13
 //! it terminates a thread that acquires the GIL then, unwinding through the Rust frames
 //! below, and in free-threaded builds it frees the state of a thread that is attaching.
-//! Therefore an `atexit` function, which runs while threads can still attach, waits for
-//! running deleters and prevents later ones from attaching. `drop_attached` drops or leaks the
-//! Python objects of a deleter accordingly, and `pending_exception` calls deleters of imports.
+//! Therefore no thread attaches to drop a value: it leaves the value to `deferred_drop`. An
+//! `atexit` function waits for the threads that do so, drops the values, and makes later ones leak
+//! their Python objects (`drop_attached`).
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -14,6 +14,7 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
+use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::detach::detached;
 use crate::python::interpreter::first_interpreter::in_first_interpreter;
 use crate::python::interpreter::symbols::Symbols;
@@ -95,4 +96,5 @@ fn end(py: Python<'_>, wait: bool) {
             }
         });
     }
+    drain(py);
 }

@@ -1,25 +1,20 @@
 //! Sets a pending Python exception aside while foreign code runs: [`SavedError`],
-//! [`PendingAside`], and around deleters of imported tensors [`preserve_exception`].
+//! [`PendingAside`], [`preserve_exception`].
 
 use core::{mem, ptr};
 
 use pyo3::ffi::{self, PyObject};
 use pyo3::{PyErr, Python};
 
-use crate::python::interpreter::exit::Attaching;
 use crate::python::interpreter::symbols::is_attached;
 
-/// Calls the deleter of a tensor that was imported from Python.
+/// Calls a deleter.
 ///
 /// The deleter may release a Python object, and so run any code. A pending exception is
 /// therefore set aside during the call, and an exception that the deleter leaves behind
-/// is reported as unraisable. A thread that is not attached has no pending exception: a
-/// deleter attaches by itself if it needs to.
+/// is reported as unraisable. A thread that is not attached has no pending exception.
 pub(in crate::python) fn preserve_exception(delete: &mut dyn FnMut()) {
     if !is_attached() {
-        // The deleter is called even if the interpreter finalizes: it may not need to
-        // attach.
-        let _attaching = Attaching::begin();
         return delete();
     }
     // SAFETY: this thread is attached, and a deleter leaves it attached.

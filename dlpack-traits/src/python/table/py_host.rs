@@ -8,13 +8,15 @@ use pyo3::prelude::*;
 use alloc::string::ToString;
 
 use crate::exchange::{ObjectHost, TableError, Wrap};
-use crate::managed::RawManaged;
+use crate::managed::{RawManaged, Release};
 use crate::python::convert::{self, attached, attached_object, exchange_error, panicked};
 use crate::python::export::class_access::ClassAccess;
 use crate::python::export::erased_ref::{ClassVTable, export_shared_object, instance};
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::py_owner::export_owned_object;
-use crate::python::interpreter::pending_exception::{PendingAside, preserve_exception};
+use crate::python::interpreter::deferred_drop::drain;
+use crate::python::interpreter::drop_attached::release;
+use crate::python::interpreter::pending_exception::PendingAside;
 use crate::stream::StreamArg;
 
 /// The Python host: objects of a PyO3 class, and of its subclasses, hold a value of the
@@ -70,6 +72,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive for the call.
         let object = unsafe { attached_object(object.cast()) };
         let _pending = PendingAside::new(object.py());
+        drain(object.py());
         let stream = StreamArg::work_stream();
         let shared = export_shared_object::<T>(object, stream, refused);
         if shared.is_some() {
@@ -90,7 +93,7 @@ unsafe impl<T, const READ_ONLY_VIEWS: bool> Wrap<T> for PyHost<READ_ONLY_VIEWS>
 where
     T: ExportClass + Into<PyClassInitializer<T>>,
 {
-    const DELETERS: Option<fn(&mut dyn FnMut())> = Some(preserve_exception);
+    const DELETERS: Option<fn(Release)> = Some(release);
 
     #[inline]
     unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<PyErr>> {

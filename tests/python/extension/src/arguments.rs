@@ -172,6 +172,17 @@ fn variadic(arrays: PyTensors<'_, f32>) -> Vec<i64> {
     arrays.into_vec().into_iter().map(|x| x.numel()).collect()
 }
 
+/// The sum of each array, each on a thread of its own that also drops it, while this thread has
+/// the GIL. Threads of a pool do the same if the caller does not detach.
+#[pyfunction]
+fn sums_on_threads(arrays: Vec<PyTensor<'_, f32>>) -> Vec<f32> {
+    std::thread::scope(|scope| {
+        let sum = |x: PyTensor<'_, f32>| x.elements().iter().sum::<f32>();
+        let threads: Vec<_> = arrays.into_iter().map(|x| scope.spawn(move || sum(x))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or(f32::NAN)).collect()
+    })
+}
+
 /// The addresses of two arrays.
 #[pyfunction]
 fn pair(x: PyTensor<'_, f32>, y: PyTensor<'_, f32>) -> (usize, usize) {
@@ -322,6 +333,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(optional, m)?)?;
     arguments.add_function(wrap_pyfunction!(listed, m)?)?;
     arguments.add_function(wrap_pyfunction!(variadic, m)?)?;
+    arguments.add_function(wrap_pyfunction!(sums_on_threads, m)?)?;
     arguments.add_function(wrap_pyfunction!(pair, m)?)?;
     arguments.add_function(wrap_pyfunction!(keep, m)?)?;
     arguments.add_function(wrap_pyfunction!(same, m)?)?;

@@ -24,11 +24,12 @@ const OUTSIDE: [&str; 10] = [
 ];
 
 /// The pages of the guide that each show one task of a function over arrays.
-const FUNCTION_PAGES: [&str; 7] = [
+const FUNCTION_PAGES: [&str; 8] = [
     "accept_array",
     "return_array",
     "change_in_place",
     "release_gil",
+    "rayon",
     "device_functions",
     "generic_tensors",
     "errors",
