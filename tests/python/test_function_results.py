@@ -338,3 +338,73 @@ def test_tvm_ffi_makes_the_results_for_its_arguments():
     assert type(result) is tvm_ffi.Tensor
     assert address_of(np.from_dlpack(result)) == address
     assert np.from_dlpack(result).tolist() == (array / 2).tolist()
+
+
+class Changing:
+    """An array whose library changes what it takes."""
+
+    def __array_namespace__(self):
+        return self
+
+    def from_dlpack(self, x):
+        return self.change(np.from_dlpack(x))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda array: array.astype("f2"), "expected a result of float32, got one of float16"),
+        (lambda array: array.astype("i4"), "expected a result of float32, got one of int32"),
+        (lambda array: array.ravel(), r"shape \[2, 3\], got one of \[6\]"),
+    ],
+)
+def test_a_library_that_changes_a_result_is_an_error(change, message):
+    """The values would differ without a word. Rule X19."""
+    like = Changing()
+    like.change = change
+    with pytest.raises(TypeError, match=message):
+        results.matrix_like(like, (2, 3))
+    for same in (lambda array: array, lambda array: "an object without a dtype"):
+        like.change = same
+        results.matrix_like(like, (2, 3))
+
+
+def test_jax_without_64_bits_is_an_error():
+    """It makes `int32` of `int64`; the message says how to change that. Rule X19."""
+    require("jax")
+    run_in_a_new_process(
+        """if True:
+        import dlpack_testing as testing, jax, jax.numpy as jnp
+        try:
+            testing.hand_to(jax.Array, "int64")
+        except TypeError as error:
+            assert "jax_enable_x64" in str(error) and "got one of int32" in str(error), error
+        else:
+            raise AssertionError
+        assert testing.results.matrix_like(jnp.ones(1), (2, 3))[0].shape == (2, 3)
+        assert testing.results.matrix_like(jnp, (2, 3))[0].shape == (2, 3)
+        assert testing.results.matrix_like(jax, (2, 3))[0].shape == (2, 3)
+        """
+    )
+
+
+def test_the_library_may_be_a_module():
+    """Of arrays; other modules, `None` and text are errors. Rule X19."""
+    assert type(results.matrix_like(np, (2, 3))[0]) is np.ndarray
+    tvm_ffi = require("tvm_ffi")
+    assert type(results.matrix_like(tvm_ffi, (2, 3))[0]) is tvm_ffi.Tensor
+    for wrong in (None, "numpy", gc):
+        with pytest.raises(TypeError, match="expected an array, a class of arrays, or a module"):
+            results.matrix_like(wrong, (2, 3))
+
+
+def test_reversed_results_are_copied_for_torch():
+    """Which has no negative strides: PyTorch 2.12 ended the process."""
+    torch = require("torch")
+    array = np.arange(6, dtype="f4").reshape(2, 3)
+    for view in (array[::-1], array[:, ::-1], array[::-1, ::-1], array[::-1].T, array[:1, ::-1]):
+        for like in (torch.ones(1), torch.Tensor, torch):
+            made = results.same_like(like, view)
+            assert type(made) is torch.Tensor and made.tolist() == view.tolist()
+    assert results.same_like(torch, array).data_ptr() == array.ctypes.data
+    assert results.same_like(np, array[::-1]).strides == array[::-1].strides

@@ -66,13 +66,20 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// whose class has an exchange table but does not accept the tensor, if its module has no
     /// `from_dlpack`: most classes of [`add_class`](crate::python::add_class).
     ///
+    /// `like` can also be a class of arrays, or a module such as `torch` or `jax.numpy`. An argument of
+    /// TensorFlow or pyarrow gets a NumPy array, because they have no such `from_dlpack`.
+    ///
+    /// PyTorch does not have negative strides, so a tensor on the host with some is copied for it.
+    ///
     /// For a [`PyDeviceTensor`](crate::python::PyDeviceTensor) and a tensor on its device, the object
     /// is ready for work on the stream of the argument.
     ///
     /// # Errors
     ///
     /// `BufferError` if the tensor cannot be exported, and what the library raises, for example for
-    /// a dtype that it does not have. On an error the
+    /// a dtype that it does not have. `TypeError` if a `from_dlpack` makes another dtype or shape, as
+    /// JAX does of 64-bit elements by default, and if `like` is `None`, text, or a module without
+    /// arrays. On an error the
     /// tensor is released. For a tensor on the device of a `PyDeviceTensor`, `TypeError` if no
     /// library was found.
     fn into_object_like<'py, L: LibraryOf + ?Sized>(

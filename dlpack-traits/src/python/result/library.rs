@@ -1,11 +1,12 @@
 //! Finds the Python library of an argument, and passes tensors to it: [`LibraryOf`].
 
 use alloc::format;
+use alloc::string::ToString;
 
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyModule, PyString, PyType};
 
 use crate::backend::Backend;
 use crate::device::Device;
@@ -15,10 +16,10 @@ use crate::managed::ManagedTensor;
 use crate::python::argument::{PyDeviceTensor, PyTensor, PyTensorMut};
 use crate::python::convert::{discard, exchange_error};
 use crate::python::export::offer_once::offer_once;
-use crate::python::export::reexport::offer;
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
 use crate::python::table::maker::Maker;
-use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module};
+use crate::python::table::offered::{offer_to, with_strides_for};
+use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module, from_dlpack_of_name};
 use crate::stream::StreamArg;
 
 /// An argument, or a type, whose library makes the result of a function: [`PyTensor`],
@@ -84,13 +85,15 @@ pub(super) fn object_like<'py>(
     tensor: ManagedTensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
-    let class = like.cast::<PyType>().map_or_else(|_| like.get_type(), Clone::clone);
+    let class = match Like::of(like)? {
+        Like::Class(class) => class,
+        Like::Library(from_dlpack) => return offer_to(&from_dlpack, storage_of(tensor)?),
+    };
+    let tensor = with_strides_for(&class, tensor)?;
     let from_dlpack = match Maker::of(&class)? {
         None if NumPy::is_array_class(&class)? => None,
         Some(maker) => {
-            let tensor: ImportedStorage =
-                ImportedStorage::new(tensor.import().map_err(exchange_error)?)
-                    .map_err(exchange_error)?;
+            let tensor = storage_of(tensor)?;
             return match wrapped(py, maker, &tensor) {
                 Err(error) if is_refusal(py, &error) && !is_of_library(&class)? => {
                     by_numpy_after(py, error, tensor)
@@ -101,13 +104,53 @@ pub(super) fn object_like<'py>(
         None => from_dlpack_like(like, &class)?.filter(|found| !NumPy::has_importer(found)),
     };
     match from_dlpack {
-        Some(from_dlpack) => offer_to(
-            &from_dlpack,
-            ImportedStorage::new(tensor.import().map_err(exchange_error)?)
-                .map_err(exchange_error)?,
-        ),
+        Some(from_dlpack) => offer_to(&from_dlpack, storage_of(tensor)?),
         None => array_of(py, tensor),
     }
+}
+
+/// What makes the result of a function.
+enum Like<'py> {
+    /// The library of this class.
+    Class(Bound<'py, PyType>),
+    /// The `from_dlpack` of a module.
+    Library(Bound<'py, PyAny>),
+}
+
+impl<'py> Like<'py> {
+    /// The library of an object, a class or a module.
+    ///
+    /// # Errors
+    ///
+    /// `TypeError` for `None`, text, and a module without a `from_dlpack`.
+    fn of(like: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(class) = like.cast::<PyType>() {
+            return Ok(Self::Class(class.clone()));
+        }
+        if let Ok(module) = like.cast::<PyModule>() {
+            // The table of its class, or NumPy's C API, is faster.
+            for name in ["Tensor", "ndarray"] {
+                if let Some(Ok(class)) = module.getattr_opt(name)?.map(Bound::cast_into) {
+                    return Ok(Self::Class(class));
+                }
+            }
+            if let Some(found) = from_dlpack_of_name(like.py(), &module.name()?.to_string())? {
+                return Ok(Self::Library(found));
+            }
+        } else if !like.is_none() && !like.is_instance_of::<PyString>() {
+            return Ok(Self::Class(like.get_type()));
+        }
+        Err(PyTypeError::new_err(format!(
+            "expected an array, a class of arrays, or a module with a `from_dlpack`, whose library \
+             makes the result, got {}",
+            like.repr()?
+        )))
+    }
+}
+
+/// Another owner of a tensor that was exported.
+fn storage_of(tensor: ManagedTensor) -> PyResult<ImportedStorage> {
+    tensor.import().and_then(ImportedStorage::new).map_err(exchange_error)
 }
 
 /// Converts a tensor on a device to an object of the library of `like`, ready for work on
@@ -201,12 +244,4 @@ fn from_dlpack_like<'py>(
         }
     }
     Ok(None)
-}
-
-/// Passes a tensor to a `from_dlpack`.
-pub(super) fn offer_to<'py>(
-    from_dlpack: &Bound<'py, PyAny>,
-    tensor: ImportedStorage,
-) -> PyResult<Bound<'py, PyAny>> {
-    from_dlpack.call1((offer(from_dlpack.py(), tensor)?,))
 }

@@ -9,6 +9,8 @@ pub(in crate::python) mod lookup;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod maker;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod offered;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod owner_class;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod publish;

@@ -10,11 +10,12 @@ use pyo3::types::PyType;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::convert::{exchange_error, ok_or_discard, ok_unless_exit};
-use crate::python::export::reexport::offer;
 use crate::python::numpy::{NumPy, array_of};
 use crate::python::table::maker::Maker;
+use crate::python::table::offered::{offer_to, with_strides_for};
 
-/// Converts a tensor to a Python object of a given type, zero-copy.
+/// Converts a tensor to a Python object of a given type, zero-copy. Only negative strides are
+/// copied for PyTorch, which does not have them.
 ///
 /// It uses the exchange table of the type if there is one, as `torch.Tensor` has. An array of
 /// `numpy.ndarray` is made by NumPy's C API, or by `numpy.from_dlpack` if that API cannot make
@@ -41,12 +42,14 @@ use crate::python::table::maker::Maker;
 /// # Errors
 ///
 /// What the type raises; `TypeError` if the type has no exchange table and no
-/// `from_dlpack` that returns its objects. The tensor is then released.
+/// `from_dlpack` that returns its objects, and if the object has another dtype or shape. The
+/// tensor is then released.
 pub fn to_object<'py>(
     class: &Bound<'py, PyType>,
     tensor: ManagedTensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
+    let tensor = with_strides_for(class, tensor)?;
     if let Some(maker) = Maker::of(class)? {
         return maker.make(py, tensor.into());
     }
@@ -61,7 +64,7 @@ pub fn to_object<'py>(
     };
     let foreign: ImportedStorage =
         ImportedStorage::new(tensor.import().map_err(exchange_error)?).map_err(exchange_error)?;
-    let object = from_dlpack.call1((offer(py, foreign)?,))?;
+    let object = offer_to(&from_dlpack, foreign)?;
     if object.is_instance(class)? {
         return Ok(object);
     }
@@ -84,10 +87,16 @@ pub(in crate::python) fn from_dlpack_of<'py>(
 pub(in crate::python) fn from_dlpack_of_module<'py>(
     class: &Bound<'py, PyType>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = class.py();
-    let module = class.getattr("__module__")?.to_string();
+    from_dlpack_of_name(class.py(), &class.getattr("__module__")?.to_string())
+}
+
+/// Finds the `from_dlpack` of a module, or of an enclosing package, by its name.
+pub(in crate::python) fn from_dlpack_of_name<'py>(
+    py: Python<'py>,
+    module: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let modules = py.import("sys")?.getattr("modules")?;
-    for candidate in candidates(&module) {
+    for candidate in candidates(module) {
         // Only modules that are already imported: importing a guessed name would run its
         // code.
         let Some(module) = ok_unless_exit(py, modules.get_item(&candidate))? else { continue };

@@ -4,8 +4,8 @@
 
 use dlpack_traits::python::{self, IntoPython, Numpy, PyOutput, PyTensor};
 use dlpack_traits::{
-    DLPackExport, Describe, Description, DescriptionMut, Error, Lanes, OwnedTensor, SharedTensor,
-    Storage,
+    DLPackExport, Describe, Description, DescriptionMut, Error, ImportedStorage, Lanes,
+    OwnedTensor, SharedTensor, Storage,
 };
 use pyo3::prelude::*;
 
@@ -66,6 +66,13 @@ fn matrix_like<'py>(
     let matrix = Matrix::new(shape);
     let address = matrix.data.data().as_ptr().addr();
     Ok((matrix.into_object_like(like.py(), like)?, address))
+}
+
+/// The memory of an array, in the library of an object or a type.
+#[pyfunction]
+fn same_like<'py>(like: &Bound<'py, PyAny>, x: PyTensor<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let tensor: ImportedStorage = ImportedStorage::new(x.into_owned())?;
+    tensor.into_object_like(like.py(), like)
 }
 
 /// A vector with a shape.
@@ -153,6 +160,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     results.add_function(wrap_pyfunction!(numpy_matrix, m)?)?;
     results.add_function(wrap_pyfunction!(wrapped_matrix, m)?)?;
     results.add_function(wrap_pyfunction!(matrix_like, m)?)?;
+    results.add_function(wrap_pyfunction!(same_like, m)?)?;
     results.add_function(wrap_pyfunction!(shaped, m)?)?;
     results.add_function(wrap_pyfunction!(with_lanes, m)?)?;
     results.add_function(wrap_pyfunction!(row_norms, m)?)?;

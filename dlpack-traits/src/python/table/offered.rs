@@ -1,0 +1,96 @@
+//! Passes tensors to the `from_dlpack` of a library, and checks what it makes: [`offer_to`].
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::dtype::DataType;
+use crate::export::DLPackExport;
+use crate::import::ImportedStorage;
+use crate::managed::ManagedTensor;
+use crate::python::convert::{exchange_error, ok_unless_exit};
+use crate::python::export::reexport::offer;
+use crate::python::table::lookup::class_has_lazy_bits;
+
+/// Passes a tensor to a `from_dlpack`.
+///
+/// # Errors
+///
+/// What it raises; `TypeError` if the object that it makes has another dtype or shape: JAX makes
+/// 32-bit elements of 64-bit ones by default, MLX always.
+pub(in crate::python) fn offer_to<'py>(
+    from_dlpack: &Bound<'py, PyAny>,
+    tensor: ImportedStorage,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = from_dlpack.py();
+    let view = tensor.tensor().map_err(exchange_error)?;
+    let dtype = view.dtype();
+    let shape = view.shape().to_vec();
+    let made = from_dlpack.call1((offer(py, tensor)?,))?;
+    check(&made, dtype, &shape)?;
+    Ok(made)
+}
+
+/// Checks the attributes `dtype` and `shape` of an object, if it has them.
+fn check(made: &Bound<'_, PyAny>, dtype: DataType, shape: &[i64]) -> PyResult<()> {
+    let py = made.py();
+    let read = || -> PyResult<String> {
+        Ok(made.getattr(intern!(py, "dtype"))?.str()?.to_string_lossy().into_owned())
+    };
+    let found = ok_unless_exit(py, read())?;
+    // `int32`, `torch.int32`, `<dtype: 'int32'>`.
+    let is_part_of_name = |part: char| part.is_ascii_alphanumeric() || part == '_';
+    let found = found
+        .as_deref()
+        .and_then(|text| text.rsplit(|part| !is_part_of_name(part)).find(|name| !name.is_empty()));
+    if let Some(other) = found.and_then(DataType::from_name).filter(|&found| found != dtype) {
+        let cure = if is_of_module(made, "jax")? {
+            ", or call `jax.config.update('jax_enable_x64', True)`"
+        } else {
+            ""
+        };
+        return Err(PyTypeError::new_err(format!(
+            "expected a result of {dtype}, got one of {other} from its library, which changes \
+             values; return {other}{cure}"
+        )));
+    }
+    let read = || made.getattr(intern!(py, "shape"))?.extract::<Vec<i64>>();
+    match ok_unless_exit(py, read())? {
+        Some(found) if found != shape => Err(PyTypeError::new_err(format!(
+            "expected a result of shape {shape:?}, got one of {found:?} from its library"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the class of an object is defined in a package whose name begins like this.
+fn is_of_module(made: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    let py = made.py();
+    let module = made.get_type().getattr(intern!(py, "__module__"));
+    Ok(ok_unless_exit(py, module)?.is_some_and(|module| module.to_string().starts_with(name)))
+}
+
+/// Copies a host tensor with negative strides for PyTorch, which rejects them: 2.12 by ending the
+/// process.
+///
+/// # Errors
+///
+/// `MemoryError`.
+pub(in crate::python) fn with_strides_for(
+    class: &Bound<'_, PyType>,
+    tensor: ManagedTensor,
+) -> PyResult<ManagedTensor> {
+    let is_reversed = tensor.strides().iter().any(|&stride| stride < 0);
+    if !is_reversed || !tensor.device().is_host() || !class_has_lazy_bits(class)? {
+        return Ok(tensor);
+    }
+    let copy = tensor.import().and_then(|tensor| tensor.to_own_copy());
+    copy.and_then(ImportedStorage::new)
+        .and_then(|copy: ImportedStorage| copy.into_dlpack())
+        .map_err(exchange_error)
+}
