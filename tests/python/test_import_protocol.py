@@ -155,7 +155,7 @@ def test_an_interrupt_of_the_second_call_arrives():
     assert caught.value.__cause__ is first
 
 
-@pytest.mark.parametrize("asked", [{"copy": False}, {"device": (1, 0)}])
+@pytest.mark.parametrize("asked", [{"copy": False}, {"device": (2, 0)}])
 def test_what_was_asked_for_is_never_left_out(asked):
     """A producer with the old signature cannot honour the request, so the import fails."""
     producer = Producer(old)
@@ -232,3 +232,22 @@ def test_no_capsule(result):
     """`__dlpack__` must return a capsule."""
     with pytest.raises(TypeError, match="must return a capsule"):
         testing.import_tensor(Producer(lambda *_, **__: result))
+
+
+def test_an_older_producer_is_asked_for_the_device_of_its_tensor():
+    """No keyword is needed for that. It cannot move the tensor."""
+
+    class Older:
+        def __init__(self):
+            self.tensor = Writable([1.0])
+
+        def __dlpack__(self, stream=None):
+            return self.tensor.__dlpack__()
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    assert testing.import_tensor(Older(), device=(1, 0)).floats() == [1.0]
+    for asked in [{"device": (2, 0)}, {"device": (1, 0), "copy": False}]:
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            testing.import_tensor(Older(), **asked)

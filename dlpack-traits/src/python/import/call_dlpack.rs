@@ -11,7 +11,7 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use crate::device::Device;
 use crate::import::ImportedTensor;
-use crate::python::convert::{self, discard, exchange_error, expected, is_exit};
+use crate::python::convert::{self, discard, exchange_error, expected, is_exit, ok_unless_exit};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::retry::{RaisedError, Requested, is_mismatch, should_retry};
 use crate::python::import::take_capsule::take;
@@ -55,7 +55,10 @@ fn call_with_fallback<'py>(
         Err(error) => error,
     };
     let py = object.py();
-    if !should_retry(requested, error.is_instance_of::<PyTypeError>(py)) {
+    let is_type_error = error.is_instance_of::<PyTypeError>(py);
+    let requested =
+        Requested { device: is_type_error && is_elsewhere(object, options.device)?, ..requested };
+    if !should_retry(requested, is_type_error) {
         return Err(error);
     }
     // The second call still passes the stream, by which the producer synchronizes.
@@ -82,6 +85,15 @@ fn call_with_fallback<'py>(
                 }
             }
         }
+    }
+}
+
+/// Whether a tensor has to be moved to the requested device.
+#[cold]
+fn is_elsewhere(object: &Bound<'_, PyAny>, requested: Option<Device>) -> PyResult<bool> {
+    match requested {
+        Some(device) => Ok(ok_unless_exit(object.py(), device_of(object))? != Some(device)),
+        None => Ok(false),
     }
 }
 

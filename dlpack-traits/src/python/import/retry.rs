@@ -5,7 +5,8 @@
 /// struct. An older producer accepts `stream` only, or no keyword.
 pub(crate) const ADDED: [&str; 3] = ["max_version", "dl_device", "copy"];
 
-/// The requested keywords that change the result. Every call passes them.
+/// The requested keywords that change the result: a copy, and another device than that of the
+/// tensor. Every call passes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Requested {
     pub(crate) device: bool,
