@@ -275,7 +275,7 @@ def test_a_list_names_the_item_that_is_wrong():
 
 
 def test_one_array_is_not_a_list():
-    for array in [floats(2, 3), Frozen([1.0])]:
+    for array in [floats(2, 3), Frozen([1.0]), bytearray(4), memoryview(b""), np.float32(1)]:
         with pytest.raises(TypeError, match="a list or tuple of arrays, got one array.*`\\[x\\]`"):
             arguments.listed(array)
     for given in [None, 1, "text", {1}, {"a": 1}, iter([])]:

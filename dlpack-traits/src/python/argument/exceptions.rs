@@ -61,8 +61,8 @@ pub(super) fn of_dtype_to_change(
     of_dtypes_to_change(object, tensor, &[asked], None)
 }
 
-/// Makes the exception for an argument of none of these dtypes, with the conversion to the
-/// first one. The message begins with the name of the argument, if there is one.
+/// Makes the exception for an argument of none of these dtypes, with the conversion to one of
+/// them. The message begins with the name of the argument, if there is one.
 #[cold]
 pub(super) fn of_dtypes(
     object: &Bound<'_, PyAny>,

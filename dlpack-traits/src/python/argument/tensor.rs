@@ -138,7 +138,8 @@ impl<T, const N: usize> PyTensor<'_, T, N> {
     }
 
     /// Returns the `TypeError` for an array of a dtype that the function does not accept, with
-    /// the conversion to the first one that it accepts.
+    /// the conversion to the first accepted one that keeps all values, if one does, and otherwise
+    /// to the first one.
     ///
     /// ```ignore,no_run,standalone_crate
     /// use dlpack_traits::{DataType, python::PyTensor};

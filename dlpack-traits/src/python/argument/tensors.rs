@@ -16,6 +16,7 @@ use super::PyTensor;
 use super::fixed_rank::ANY_RANK;
 use crate::import::{AnyElement, ImportedElement};
 use crate::python::convert::{class_name, ok_unless_exit};
+use crate::python::import::object_kind::ObjectKind;
 
 /// A list of arrays as an argument of a `#[pyfunction]` or a method, and `*args`: each item is
 /// converted as a [`PyTensor`] is.
@@ -73,9 +74,9 @@ impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensor
 /// `TypeError` for one array, a text, and every object that is not a sequence.
 #[cold]
 fn items_of<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyAny>> {
-    let py = object.py();
     let class = class_name(&object.get_type())?;
-    if ok_unless_exit(py, object.hasattr(intern!(py, "__dlpack__")))? == Some(true) {
+    let kind = ObjectKind::of(object)?;
+    if kind.is_tensor() || matches!(kind, ObjectKind::Array | ObjectKind::Buffer) {
         return Err(PyTypeError::new_err(format!(
             "expected a list or tuple of arrays, got one array, of type {class}; pass `[x]`"
         )));
