@@ -57,7 +57,7 @@ use proc_macro::TokenStream;
 ///
 /// | on a field | what the field holds | type |
 /// |---|---|---|
-/// | `#[dlpack(data)]` | the elements; required | any `Storage`: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[[T; R]; C]`, `&[T]`, `SharedBuffer<T>`, ... |
+/// | `#[dlpack(data)]` | the elements; required | any `Storage`: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]`, `&[T]`, `SharedBuffer<T>`, ... |
 /// | `#[dlpack(slice = f32)]` | with `data` or instead of it: the field is borrowed as `&[f32]` (by `AsRef`, `Deref` or `with`); READ_ONLY | any type that is `AsRef<[f32]>` or `Deref<Target = [f32]>`, another crate's too; with `with = path`, any type |
 /// | `#[dlpack(shared)]` | with `slice`: a clone owns the same memory, so that `to_dlpack` can export it; each export checks the address | a type that is `Clone` |
 /// | `#[dlpack(shape)]` | the size of each dimension; required, here or on the struct | a list of integers: `[usize; 3]`, `Vec<i64>`, ... |

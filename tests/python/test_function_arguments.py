@@ -83,6 +83,16 @@ def test_an_element_may_have_dimensions_of_its_own():
         arguments.pixels(image[..., 0])
 
 
+def test_an_array_is_an_element_with_a_dimension():
+    x = np.arange(6, dtype="f4").reshape(2, 3)
+    y = np.zeros_like(x)
+    count, total, result = arguments.points(x, y)
+    assert (count, total) == (2, [3, 5, 7])
+    assert y.tolist() == result.tolist() == (x + 1).tolist()
+    with pytest.raises(ValueError, match=r"ends in \(3,\)"):
+        arguments.points(np.zeros((2, 4), "f4"), y)
+
+
 @pytest.mark.parametrize(
     "wrong, exception, message",
     [

@@ -4,10 +4,11 @@
 
 use core::marker::PhantomData;
 use core::mem::size_of;
+use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
-use tensors::{Complex, DLPackExport, DataType, Element, Error};
+use tensors::{Complex, DLPackExport, DataType, Element, Error, SharedBuffer, Storage};
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[dlpack(crate = ::tensors)]
@@ -122,6 +123,31 @@ fn an_array_adds_axes() {
     tensor.delete(Farewell::Plain);
 
     assert_eq!((Spinor::DTYPE, Spinor::AXES), (DataType::COMPLEX128, &[2][..]));
+}
+
+/// An array is an element as a newtype of it is, in every storage.
+#[test]
+fn arrays_are_elements_with_an_axis() {
+    fn check<S: Storage + Send + 'static>(data: S) {
+        let tensor = Owner::new(data, &[2]).into_dlpack().unwrap();
+        assert_eq!((tensor.shape(), tensor.strides()), (&[2, 3][..], &[3, 1][..]));
+        let tensor = tensor.import().unwrap();
+        let elements = tensor.elements::<[u8; 3]>().unwrap();
+        assert_eq!(elements.to_vec().unwrap(), [[1, 2, 3], [4, 5, 6]]);
+        let storage = tensors::ImportedStorage::<[u8; 3]>::new(tensor).unwrap();
+        assert_eq!(Owner::new(storage, &[2]).tensor().unwrap().shape(), [2, 3]);
+    }
+    const POINTS: [[u8; 3]; 2] = [[1, 2, 3], [4, 5, 6]];
+    check(POINTS);
+    check(POINTS.to_vec());
+    check(Box::<[[u8; 3]]>::from(POINTS));
+    check(Arc::<[[u8; 3]]>::from(POINTS));
+    check(SharedBuffer::from_slice(&POINTS).unwrap());
+
+    assert_eq!((<[[Rgb; 2]; 4]>::DTYPE, <[[Rgb; 2]; 4]>::AXES), (DataType::U8, Tile::AXES));
+    const { assert!(<[Rgb; 2]>::ANY_BITS && !<[Truth; 2]>::ANY_BITS) };
+    let cloud = Tensor { data: POINTS.to_vec(), shape: vec![2] };
+    assert_eq!(cloud.into_dlpack().unwrap().shape(), [2, 3]);
 }
 
 /// A stride of 0 gives a tensor any number of elements. Each of these has three parts.

@@ -25,12 +25,13 @@ fn a_tuple_struct() {
 
 /// A newtype that holds the elements itself.
 #[derive(DLPackExport)]
-#[dlpack(crate = ::tensors, shape(2, 2))]
+#[dlpack(crate = ::tensors, shape(2))]
 struct Matrix(#[dlpack(data)] [[f64; 2]; 2]);
 
 #[test]
 fn a_newtype_over_a_storage() {
     let foreign = ImportedStorage::from(Matrix([[1.0, 2.0], [3.0, 4.0]]).into_dlpack().unwrap());
+    assert_eq!(foreign.shape(), [2, 2]);
     assert_eq!(foreign.elements::<f64>(), [1.0, 2.0, 3.0, 4.0]);
     foreign.delete(Farewell::Plain);
 }

@@ -453,20 +453,20 @@ fn device_types_below_one_are_refused() {
 /// Rows of a fixed length are elements in the order of memory; a `Cow` is writable if it owns.
 #[test]
 fn rows_and_cows_are_storages() {
-    fn check<S: Storage + Send + 'static>(storage: S, flags: Flags) {
-        let tensor = Owner::new(storage, &[2, 3]).into_dlpack().unwrap();
-        assert_eq!(tensor.flags(), flags);
+    fn check<S: Storage + Send + 'static>(storage: S, shape: &'static [i64], flags: Flags) {
+        let tensor = Owner::new(storage, shape).into_dlpack().unwrap();
+        assert_eq!((tensor.shape(), tensor.flags()), (&[2, 3][..], flags));
         let tensor = tensor.import().unwrap();
         assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [1, 2, 3, 4, 5, 6]);
     }
     const ROWS: [[i32; 3]; 2] = [[1, 2, 3], [4, 5, 6]];
     static FLAT: [i32; 6] = [1, 2, 3, 4, 5, 6];
-    check(ROWS, Flags::NONE);
-    check(ROWS.to_vec(), Flags::NONE);
-    check(Box::<[[i32; 3]]>::from(ROWS), Flags::NONE);
-    check(Arc::<[[i32; 3]]>::from(ROWS), Flags::READ_ONLY);
-    check(&FLAT[..], Flags::READ_ONLY);
-    check(Cow::Borrowed(&FLAT[..]), Flags::READ_ONLY);
-    check(Cow::<'static, [i32]>::Owned(FLAT.to_vec()), Flags::NONE);
-    check(Cow::<'static, [[i32; 3]]>::Owned(ROWS.to_vec()), Flags::NONE);
+    check(ROWS, &[2], Flags::NONE);
+    check(ROWS.to_vec(), &[2], Flags::NONE);
+    check(Box::<[[i32; 3]]>::from(ROWS), &[2], Flags::NONE);
+    check(Arc::<[[i32; 3]]>::from(ROWS), &[2], Flags::READ_ONLY);
+    check(&FLAT[..], &[2, 3], Flags::READ_ONLY);
+    check(Cow::Borrowed(&FLAT[..]), &[2, 3], Flags::READ_ONLY);
+    check(Cow::<'static, [i32]>::Owned(FLAT.to_vec()), &[2, 3], Flags::NONE);
+    check(Cow::<'static, [[i32; 3]]>::Owned(ROWS.to_vec()), &[2], Flags::NONE);
 }

@@ -142,7 +142,7 @@ fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
             Self: __dlpack::Copy + __dlpack::Send + __dlpack::Sync + 'static
         });
         if params.decide(ty) {
-            predicates.push(quote_spanned!(here=> #ty: __dlpack::ElementField));
+            predicates.push(quote_spanned!(here=> #ty: __dlpack::Element));
         }
     }
     let where_clause = (!predicates.is_empty()).then(|| quote!(where #(#predicates),*));

@@ -16,70 +16,6 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 
 use crate::dtype::DataType;
 use crate::element::{AnyBits, Element, Readable};
-use crate::strides::MAX_NDIM;
-
-/// The field of an element newtype: an element, or an array of elements.
-///
-/// # Safety
-///
-/// An implementation promises 1 to 4 of [`Element`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a DLPack element type",
-    label = "no DLPack data type code for this type",
-    note = "an element newtype holds `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64`, `Complex<f32 or f64>`, another element newtype, or an array of one of these",
-    note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`"
-)]
-pub unsafe trait ElementField: Copy + Send + Sync + 'static {
-    /// The type of the innermost parts.
-    const DTYPE: DataType;
-    /// The number of axes.
-    const RANK: usize;
-    /// The axes, followed by zeros.
-    const ROOM: &'static [i64; MAX_NDIM];
-    /// The axes.
-    const AXES: &'static [i64] = Self::ROOM.split_at(Self::RANK).0;
-    /// Whether foreign code may write any bytes.
-    const ANY_BITS: bool;
-}
-
-// SAFETY: 1 to 4 are promises 1 to 4 of `Element`, which `T` implements.
-#[diagnostic::do_not_recommend]
-unsafe impl<T: Element> ElementField for T {
-    const DTYPE: DataType = T::DTYPE;
-    const RANK: usize = T::AXES.len();
-    const ROOM: &'static [i64; MAX_NDIM] = &room(None, T::AXES);
-    const ANY_BITS: bool = T::ANY_BITS;
-}
-
-// SAFETY: 1 to 4. An array is its elements in sequence, without padding, so it has each of
-// these properties if its elements do.
-#[diagnostic::do_not_recommend]
-unsafe impl<T: ElementField, const N: usize> ElementField for [T; N] {
-    const DTYPE: DataType = T::DTYPE;
-    const RANK: usize = T::RANK + 1;
-    const ROOM: &'static [i64; MAX_NDIM] = &room(Some(N), T::AXES);
-    const ANY_BITS: bool = T::ANY_BITS;
-}
-
-/// A dimension followed by axes, padded with zeros.
-#[expect(clippy::arithmetic_side_effects, reason = "at compile time, where it is an error")]
-#[expect(clippy::indexing_slicing, reason = "at compile time, where it is an error")]
-const fn room(first: Option<usize>, axes: &[i64]) -> [i64; MAX_NDIM] {
-    let mut room = [0; MAX_NDIM];
-    let mut filled = 0;
-    if let Some(dim) = first {
-        #[expect(clippy::cast_possible_wrap, reason = "no array is longer than `isize::MAX`")]
-        let dim = dim as i64;
-        room[0] = dim;
-        filled = 1;
-    }
-    let mut next = 0;
-    while next < axes.len() {
-        room[filled + next] = axes[next];
-        next += 1;
-    }
-    room
-}
 
 /// A struct whose memory is one or several fields of one type.
 ///
@@ -115,17 +51,17 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
 )]
 pub trait Split: sealed::Sealed {
     /// The type of each field that occupies memory.
-    type Field: ElementField;
+    type Field: Element;
     /// The number of such fields.
     const COUNT: usize;
     /// The axes of one field, or of an array of several.
     const AXES: &'static [i64];
 }
 
-impl<F: ElementField, const N: usize, M: sealed::Markers> Split for ([*mut F; N], M) {
+impl<F: Element, const N: usize, M: sealed::Markers> Split for ([*mut F; N], M) {
     type Field = F;
     const COUNT: usize = N;
-    const AXES: &'static [i64] = if N == 1 { F::AXES } else { <[F; N] as ElementField>::AXES };
+    const AXES: &'static [i64] = if N == 1 { F::AXES } else { <[F; N] as Element>::AXES };
 }
 
 /// The claim of a struct about its bit patterns: [`Fields::AnyBits`].
@@ -224,11 +160,10 @@ unsafe impl<T> Marker for [T; 0] {}
 // SAFETY: by 1 of `Fields` the type is a struct of `P::COUNT` fields of the type `P::Field`
 // (see `proven`), and of fields that are `Marker`s.
 // 1. `proven` asserts that the struct is no larger than the former, so that it has no
-//    padding; by 1 of `ElementField` they are initialized, and by 1 of `Marker` the others have no
-//    bytes.
-// 2. By 2 of `ElementField`; fields without bytes cannot be changed.
+//    padding; by 1 of `Element` they are initialized, and by 1 of `Marker` the others have no bytes.
+// 2. By 2 of `Element`; fields without bytes cannot be changed.
 // 3. The constants are those of the fields. The size is asserted.
-// 4. `any_bits` asserts 4 of `ElementField`; by 2 of `Marker` and 2 of `Fields` nothing else is
+// 4. `any_bits` asserts 4 of `Element`; by 2 of `Marker` and 2 of `Fields` nothing else is
 //    needed.
 #[diagnostic::do_not_recommend]
 unsafe impl<T: Fields> Element for T {
@@ -308,21 +243,6 @@ mod tests {
     use std::panic::catch_unwind;
 
     use super::*;
-
-    #[test]
-    fn axes_follow_the_first_dimension() {
-        let some = |dims: &[i64]| {
-            let mut room = [0; MAX_NDIM];
-            room[..dims.len()].copy_from_slice(dims);
-            room
-        };
-        assert_eq!(room(None, &[]), some(&[]));
-        assert_eq!(room(None, &[3, 2]), some(&[3, 2]));
-        assert_eq!(room(Some(4), &[]), some(&[4]));
-        assert_eq!(room(Some(4), &[3, 2]), some(&[4, 3, 2]));
-        assert_eq!(<[[f32; 2]; 3] as ElementField>::RANK, 2);
-        assert_eq!(<[[f32; 2]; 3] as ElementField>::ROOM, &some(&[3, 2]));
-    }
 
     /// Implements `Fields` for a struct as the derive does.
     macro_rules! fields {

@@ -7,10 +7,11 @@ pub use core::option::Option;
 pub use core::primitive::{bool, i64};
 pub use core::result::Result;
 
-pub use super::element::{ElementField, Fields, Split, assert_any_bits, assert_element};
+pub use super::element::{Fields, Split, assert_any_bits, assert_element};
 pub use super::import::{any_holds, axes_of_one, one_keeps_strides, storage, which_holds};
 pub use super::one_of::{first, last, rest, share_one_of, sharer, sharing};
 pub use crate::dtype::DataType;
+pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::import::{ImportStorage, ImportedTensor, MismatchKind};
 pub use crate::storage::{DataMut, DataRef, SharedOwner, Storage};

@@ -1,5 +1,6 @@
 //! Rust types of the elements of a tensor: [`Element`].
 
+mod array;
 mod readable;
 
 use bytemuck::{Pod, Zeroable};
@@ -19,6 +20,19 @@ pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
 /// assert!(!bool::ANY_BITS);
 /// ```
 ///
+/// An array is an element with an axis: a `Vec<[f32; 3]>` of 2 elements is a tensor of the shape
+/// `[2, 3]`, as is a `Vec` of a newtype of `[f32; 3]`.
+///
+/// ```
+/// use dlpack_traits::{DataRef, DataType, Element, Layout, TensorView};
+///
+/// assert_eq!((<[f32; 3]>::DTYPE, <[f32; 3]>::AXES), (DataType::F32, &[3][..]));
+/// let points = [[0.0_f32; 3]; 2];
+/// let view = TensorView::new(DataRef::from_slice(&points), Layout::row_major(&[2])?)?;
+/// assert_eq!(view.shape(), [2, 3]);
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+///
 /// # Safety
 ///
 /// An implementation promises that
@@ -36,16 +50,17 @@ pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
     message = "`{Self}` is not a DLPack element type",
     label = "no DLPack data type code for this type",
     note = "element types are `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64` and `Complex<f32 or f64>`",
-    note = "a newtype of one of these, or of an array of them such as `[f32; 3]`, is an element if it derives `Element`",
+    note = "an array of one of these, such as `[f32; 3]`, is an element with an axis, and a newtype of an element is one if it derives `Element`",
     note = "the rows of a `Vec<Vec<T>>` each lie apart, and a tensor is one piece of memory: hold all in one `Vec<T>`, such as `rows.concat()` makes",
     note = "DLPack has no characters, and no integers of 128 bits",
-    note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`"
+    note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`",
+    note = "the complex types of other crates are not elements; `dlpack_traits::Complex` has their memory layout"
 )]
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The data type of this type, or of its parts if it is an array.
     const DTYPE: DataType;
     /// The axes of an array type, which are the last axes of a tensor; empty for scalars. A
-    /// pixel `struct Rgb([u8; 3])` has the `DTYPE` `U8` and one axis of size 3.
+    /// `[u8; 3]`, and a pixel `struct Rgb([u8; 3])`, have the `DTYPE` `U8` and one axis of size 3.
     const AXES: &'static [i64] = &[];
     /// Whether every bit pattern is a valid value, so that foreign code may write any
     /// bytes.

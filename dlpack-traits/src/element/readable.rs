@@ -50,7 +50,7 @@ use super::{Complex, Element, Lanes, SizeMatches};
 ///    type, each part of that size is a valid value. The default keeps this promise.
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` cannot be read",
-    label = "not `Readable`: imported memory may hold bytes that are not a valid `{Self}`",
+    label = "not `Readable`: not an element type, or one with invalid bit patterns that nothing checks",
     note = "an `ImportedStorage` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.imported().elements::<f32>()?`",
     note = "a struct that derives `Element` is readable with `#[dlpack(any_bits)]`, if every pattern of bits is a value of it",
     note = "otherwise implement `bytemuck::CheckedBitPattern` for the struct, with `Bits` that are `NoUninit`: each value that is read is then checked",
@@ -80,7 +80,7 @@ pub unsafe trait Readable: Element {
 /// `let _ = T::ANY_BITS;`: the check of a derived type is in [`ANY_BITS`](Element::ANY_BITS), and
 /// the compiler does not evaluate a constant that is not used.
 #[diagnostic::on_unimplemented(
-    message = "not every pattern of bits is a value of the element type `{Self}`",
+    message = "`{Self}` is not an element type whose every pattern of bits is a value",
     label = "not `AnyBits`",
     note = "elements that other code may write, or that Rust borrows where it wrote, are such that any bits are a value: not `bool`, for example",
     note = "a struct that derives `Element` says that it is so with `#[dlpack(any_bits)]`",

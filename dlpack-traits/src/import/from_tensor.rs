@@ -8,7 +8,6 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::array::from_fn;
 
 use super::{ElementCopy, ImportedElement, ImportedStorage, ImportedTensor, MismatchKind};
 use crate::dtype::DataType;
@@ -230,23 +229,6 @@ impl<T: Readable, const N: usize> FromElements for [T; N] {
 
     fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
         elements.try_into().map_err(|_| WRONG_LEN)
-    }
-}
-
-/// The elements are one contiguous piece of memory, in the order in which the
-/// implementation of [`Storage`](crate::Storage) for this type has them.
-impl<T: Readable, const R: usize, const C: usize> FromElements for [[T; R]; C] {
-    type Element = T;
-
-    const LEN: Option<usize> = R.checked_mul(C);
-
-    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
-        if Some(elements.len()) != Self::LEN {
-            return Err(WRONG_LEN);
-        }
-        let mut elements = elements.into_iter();
-        let mut next = || elements.next().expect("as many as the array has");
-        Ok(from_fn(|_| from_fn(|_| next())))
     }
 }
 

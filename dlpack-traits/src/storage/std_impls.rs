@@ -21,6 +21,8 @@ impl<T: Element> Storage for [T] {
     }
 }
 
+/// The elements of an array of arrays are arrays: a `[[f32; 3]; 2]` has 2 elements, each with an
+/// axis of size 3.
 impl<T: Element, const N: usize> Storage for [T; N] {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
@@ -30,46 +32,6 @@ impl<T: Element, const N: usize> Storage for [T; N] {
     #[inline(always)]
     fn data_mut(&mut self) -> DataMut<'_> {
         DataMut::from_mut_slice(self)
-    }
-}
-
-/// Nested arrays are one contiguous piece of memory, described as `T`s in the order in
-/// which they lie there.
-impl<T: Element, const R: usize, const C: usize> Storage for [[T; R]; C] {
-    #[inline(always)]
-    fn data(&self) -> DataRef<'_> {
-        DataRef::from_slice(self.as_flattened())
-    }
-
-    #[inline(always)]
-    fn data_mut(&mut self) -> DataMut<'_> {
-        DataMut::from_mut_slice(self.as_flattened_mut())
-    }
-}
-
-/// Rows of a fixed length, described as `T`s in the order in which they lie in memory.
-impl<T: Element, const N: usize> Storage for [[T; N]] {
-    #[inline(always)]
-    fn data(&self) -> DataRef<'_> {
-        DataRef::from_slice(self.as_flattened())
-    }
-
-    #[inline(always)]
-    fn data_mut(&mut self) -> DataMut<'_> {
-        DataMut::from_mut_slice(self.as_flattened_mut())
-    }
-}
-
-/// Rows of a fixed length, described as `T`s in the order in which they lie in memory.
-impl<T: Element, const N: usize> Storage for Vec<[T; N]> {
-    #[inline(always)]
-    fn data(&self) -> DataRef<'_> {
-        self.as_slice().data()
-    }
-
-    #[inline(always)]
-    fn data_mut(&mut self) -> DataMut<'_> {
-        self.as_mut_slice().data_mut()
     }
 }
 

@@ -30,6 +30,7 @@ macro_rules! importable {
 
 importable! {
     Rows { #[dlpack(copy)] data: Vec<Rgb>, shape: [usize; 2] }
+    Arrays { #[dlpack(copy)] data: Vec<[u16; 3]>, shape: Vec<usize> }
     #[dlpack(order = column_major)]
     Columns { #[dlpack(copy)] data: Arc<[Rgb]>, shape: Vec<usize> }
     #[dlpack(order = column_major)]
@@ -38,7 +39,7 @@ importable! {
     #[dlpack(shape(height, width))]
     Shared { #[dlpack(copy)] data: SharedBuffer<u16>, height: i8, width: i8 }
     #[dlpack(shape(side, side))]
-    Square { #[dlpack(copy)] data: [[u16; 2]; 2], side: usize }
+    Square { #[dlpack(copy)] data: [u16; 4], side: usize }
     Fixed { #[dlpack(copy)] data: Arc<[u8; 4]>, shape: Vec<usize>, dtype: DataType }
     Bytes { #[dlpack(copy)] data: Vec<u8>, shape: Vec<usize>, dtype: DataType }
     #[dlpack(order = column_major)]
@@ -140,13 +141,14 @@ fn agree<T: DLPackImport + Debug>(case: &Forged) -> bool {
 #[test]
 fn accepts_and_from_dlpack_agree_for_random_layouts_and_types() {
     let mut numbers = Random::new(1);
-    let checks: [(&str, Check); 16] = [
+    let checks: [(&str, Check); 17] = [
         ("Rows", agree::<Rows>),
         ("Columns", agree::<Columns>),
         ("Turned", agree::<Turned>),
         ("Bools", agree::<Bools>),
         ("Shared", agree::<Shared>),
         ("Square", agree::<Square>),
+        ("Arrays", agree::<Arrays>),
         ("Fixed", agree::<Fixed>),
         ("Bytes", agree::<Bytes>),
         ("ByteColumns", agree::<ByteColumns>),
@@ -158,7 +160,7 @@ fn accepts_and_from_dlpack_agree_for_random_layouts_and_types() {
         ("NestedCopy", agree::<NestedCopy>),
         ("Any", agree::<Any>),
     ];
-    let mut made = [[0; 2]; 16];
+    let mut made = [[0; 2]; 17];
     for _ in 0..if cfg!(miri) { 30 } else { 1000 } {
         let case = random(&mut numbers);
         for ((_, check), made) in checks.iter().zip(&mut made) {

@@ -211,14 +211,21 @@ fn copied_fields_are_imported() {
         assert_eq!(copied::<Box<[i32]>>(&case), expected);
         assert_eq!(copied::<Arc<[i32]>>(&case), expected);
         assert_eq!(copied::<[i32; 6]>(&case), expected);
-        assert_eq!(copied::<[[i32; 2]; 3]>(&case), expected);
         assert_eq!(copied::<Box<[i32; 6]>>(&case), expected);
         assert_eq!(copied::<Arc<Vec<i32>>>(&case), expected);
         assert_eq!(copied::<SharedBuffer<i32>>(&case), expected);
     }
-    let few = built::<Copied<[[i32; 2]; 2]>>(&forged(&[6], &numbers));
+    let few = built::<Copied<[i32; 4]>>(&forged(&[6], &numbers));
     assert_eq!(text(few), "`Copied`: expected 4 elements, got 6");
-    assert!(copied::<[[i32; 0]; 4]>(&forged(&[0], &[])).is_empty());
+    // Arrays of arrays, of a tensor whose last dimension is theirs.
+    let rows = forged(&[3, 2], &numbers);
+    assert_eq!(copied::<[[i32; 2]; 3]>(&rows), numbers);
+    assert_eq!(copied::<Vec<[i32; 2]>>(&rows), numbers);
+    assert_eq!(copied::<SharedBuffer<[i32; 2]>>(&rows), numbers);
+    assert_eq!(copied::<Vec<[i32; 2]>>(&rows.strided(&[1, 3], 0)), [0, 3, 1, 4, 2, 5]);
+    let few = built::<Copied<[[i32; 2]; 2]>>(&forged(&[3, 2], &numbers));
+    assert_eq!(text(few), "`Copied`: expected 2 elements, got 3");
+    assert!(built::<Copied<Vec<[i32; 2]>>>(&forged(&[2, 3], &numbers)).is_err());
 }
 
 /// The metadata next to a copied field is that of the copy, not of the tensor.

@@ -200,7 +200,8 @@ copied! {
     InShared { #[dlpack(copy)] data: SharedBuffer<u8>, shape: [usize; 2] }
     InArray { #[dlpack(copy)] data: Box<[u8; MANY]>, shape: [usize; 2] }
     InSharedArray { #[dlpack(copy)] data: Arc<[u8; MANY]>, shape: [usize; 2] }
-    InArrays { #[dlpack(copy)] data: Arc<[[u8; 1 << 8]; 1 << 8]>, shape: [usize; 2] }
+    InArrays { #[dlpack(copy)] data: Arc<[[u8; 1 << 8]; 1 << 8]>, shape: [usize; 1] }
+    InArraysOfArrays { #[dlpack(copy)] data: Vec<[u8; 1 << 8]>, shape: [usize; 1] }
     AsBytes { #[dlpack(copy)] data: Vec<u8>, shape: [usize; 2], dtype: tensors::DataType }
     Pixels { #[dlpack(copy)] data: Arc<[Pixel]>, shape: [usize; 1] }
 }

@@ -10,8 +10,6 @@ mod fake {
                 pub use dlpack_traits::__private::parts::Fields;
                 pub use dlpack_traits::{DataType, Element};
 
-                pub trait ElementField {}
-                impl<T> ElementField for T {}
                 pub trait Split {}
                 impl<T> Split for T {}
                 pub const fn assert_element<T>() {}

@@ -47,9 +47,9 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// | [`PyTensors<'_, f32>`](super::PyTensors) | a list or tuple of arrays, and `*args` |
 /// | [`Convert<PyTensor<'_, f32>>`](super::Convert) | lists, numbers and other dtypes too, which are copied |
 ///
-/// If `T` is a struct that derives [`Element`](crate::Element) over an array, such as a
-/// pixel over `[u8; 3]`, `N` does not count the last dimensions, which are those of an
-/// element.
+/// If `T` is an array such as `[f32; 3]`, or a struct that derives [`Element`](crate::Element) over
+/// one, `N` does not count the last dimensions, which are those of an element:
+/// `PyTensor<'_, [f32; 3], 1>` accepts arrays of shape `(n, 3)`.
 ///
 /// # Access to the elements
 ///

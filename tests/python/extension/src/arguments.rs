@@ -140,6 +140,21 @@ fn pixels(x: PyTensor<'_, Rgb, 2>) -> PyResult<([usize; 2], [u8; 3])> {
     Ok((x.dims(), x.elements().load(&[0, 0])?.0))
 }
 
+/// The number of points, the sum of them, and the points again, each shifted by 1.
+#[pyfunction]
+fn points(
+    py: Python<'_>,
+    x: PyTensor<'_, [f32; 3], 1>,
+    mut y: PyTensorMut<'_, [f32; 3], 1>,
+) -> PyResult<(usize, [f32; 3], Py<PyAny>)> {
+    let points = x.elements().to_vec()?;
+    let sum = points.iter().fold([0.0; 3], |[x, y, z], [a, b, c]| [x + a, y + b, z + c]);
+    let moved: Vec<[f32; 3]> = points.iter().map(|point| point.map(|at| at + 1.0)).collect();
+    y.elements_mut().copy_from_slice(&moved)?;
+    let result = OwnedTensor::new(moved, &[points.len()])?;
+    Ok((points.len(), sum, result.into_numpy(py)?.unbind()))
+}
+
 /// How many of some `bool`s are true.
 #[pyfunction]
 fn count_true(x: PyTensor<'_, bool, 1>) -> PyResult<usize> {
@@ -328,6 +343,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(convert_bytes, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_any, m)?)?;
     arguments.add_function(wrap_pyfunction!(pixels, m)?)?;
+    arguments.add_function(wrap_pyfunction!(points, m)?)?;
     arguments.add_function(wrap_pyfunction!(count_true, m)?)?;
     arguments.add_function(wrap_pyfunction!(detached_sum, m)?)?;
     arguments.add_function(wrap_pyfunction!(optional, m)?)?;
