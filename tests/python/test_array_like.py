@@ -581,7 +581,7 @@ def test_layouts_without_the_buffer_protocol(class_):
 LIBRARY_CLASSES = pytest.mark.parametrize("class_", [FrozenArray, BareArray, PlainArray])
 
 
-@pytest.mark.parametrize("class_", [FrozenArray, BareArray])
+@LIBRARY_CLASSES
 def test_matplotlib(class_):
     matplotlib = require("matplotlib")
     matplotlib.use("Agg")

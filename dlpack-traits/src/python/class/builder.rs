@@ -147,8 +147,8 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     }
 
     /// Gives the class the attributes and special methods of an array, which libraries such as
-    /// matplotlib, pandas and scikit-learn, and the built-in functions of Python, use. Every class
-    /// has `__array__` without this option, so `numpy.asarray(x)` returns its tensor.
+    /// pandas, and the built-in functions of Python, use. Every class has `__array__` without this
+    /// option, so `numpy.asarray(x)` returns its tensor.
     ///
     /// | attribute | value |
     /// |---|---|
