@@ -3,7 +3,7 @@
 //!
 //! PyTorch does not release the tensor if it fails to create the object; other libraries
 //! do. After a failure the relay, about a hundred bytes, is freed by its deleter, which the
-//! callee may still call, and otherwise lost: [`LostRelay`].
+//! callee may still call, and otherwise lost, unless the caller knows that the callee does not.
 
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
@@ -42,25 +42,8 @@ const DELETED: u8 = 3;
 /// The result of [`Relay::send`].
 pub(crate) struct Sent<R> {
     pub(crate) result: R,
-    /// The relay of a callee that failed and did not call its deleter.
-    pub(crate) lost: Option<LostRelay>,
-}
-
-/// A relay that only the callee can free, by its deleter.
-#[must_use = "the relay is leaked unless the callee calls its deleter"]
-pub(crate) struct LostRelay(NonNull<Relay>);
-
-impl LostRelay {
-    /// Frees the relay.
-    ///
-    /// # Safety
-    ///
-    /// 1. The callee does not use the struct any more.
-    #[cfg(any(feature = "pyo3", test))]
-    pub(crate) unsafe fn free(self) {
-        // SAFETY: the relay came from a box, `send` has returned, and by 1 nothing uses it.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
-    }
+    /// Whether the relay is lost, because the callee failed and did not call its deleter.
+    pub(crate) is_lost: bool,
 }
 
 impl Relay {
@@ -77,8 +60,10 @@ impl Relay {
     ///    called once, by any thread.
     /// 2. `call` calls the deleter of its argument at most once, and, if it succeeds,
     ///    uses it only until then.
+    /// 3. If `forgets`, a `call` that fails does not use its argument later.
     pub(crate) unsafe fn send<R, E>(
         tensor: NonNull<DLManagedTensorVersioned>,
+        forgets: bool,
         call: impl FnOnce(*mut DLManagedTensorVersioned) -> Result<R, E>,
     ) -> Sent<Result<R, E>> {
         // SAFETY: by 1 the struct is valid.
@@ -97,12 +82,13 @@ impl Relay {
         let next = if result.is_ok() || is_changed { TAKEN } else { REVOKED };
         // SAFETY: the relay is not freed before its state is `TAKEN` or `REVOKED`.
         let before = unsafe { (*relay).state.swap(next, Ordering::AcqRel) };
-        if before == DELETED {
-            // SAFETY: the relay came from a box, and by 2 nothing uses it any more.
+        let is_revoked = before != DELETED && next == REVOKED;
+        if before == DELETED || (forgets && is_revoked) {
+            // SAFETY: the relay came from a box, and by 2 and 3 nothing uses it any more.
             drop(unsafe { Box::from_raw(relay) });
-            return Sent { result, lost: None };
         }
         let left = match next {
+            _ if before == DELETED => None,
             REVOKED => Some(tensor),
             _ if is_changed => NonNull::new(place),
             _ => None,
@@ -114,8 +100,7 @@ impl Relay {
             unsafe { release(left) };
         }
         // The callee that failed may call the deleter later, so the relay is not freed.
-        let lost = NonNull::new(relay).filter(|_| next == REVOKED).map(LostRelay);
-        Sent { result, lost }
+        Sent { result, is_lost: is_revoked && !forgets }
     }
 }
 
@@ -186,8 +171,8 @@ mod tests {
         let tensor = TryArc(Vec::from([1, 2, 3]), Arc::clone(&alive)).into_dlpack().unwrap();
         let tensor = NonNull::new(tensor.into_raw()).unwrap();
         // SAFETY: 1. The tensor was just exported. 2. The tests call the deleter at most
-        // once.
-        (unsafe { Relay::send(tensor, call) }.result, alive)
+        // once. 3. Does not apply.
+        (unsafe { Relay::send(tensor, false, call) }.result, alive)
     }
 
     fn run_deleter(managed: *mut DLManagedTensorVersioned) {

@@ -167,10 +167,10 @@ fn relay(wild: &Wild, callee: Callee) {
         }
     };
     // SAFETY: 1. The struct is ours to give away. 2. As `Callee` says.
-    let sent = unsafe { Relay::send(tensor, call) };
+    let sent = unsafe { Relay::send(tensor, false, call) };
     let outcome = sent.result;
     let fails = matches!(callee, Callee::Fails | Callee::FailsAndReleasesLater);
-    assert_eq!(sent.lost.is_some(), fails);
+    assert_eq!(sent.is_lost, fails);
     match callee {
         Callee::Takes => {
             assert_eq!((outcome, built.deletes()), (Ok(()), 0));

@@ -67,7 +67,7 @@ mod models {
             };
             // SAFETY: 1. It was just made. 2. The deleter is called once, and the memory
             // is read before it only after a success.
-            let result = unsafe { Relay::send(tensor, call) }.result;
+            let result = unsafe { Relay::send(tensor, false, call) }.result;
             assert_eq!(result.is_ok(), succeeds);
             thread.take().unwrap().join().unwrap();
             assert_eq!(producer.deleted(), 1);

@@ -9,47 +9,29 @@
 //! when the interpreter ends.
 
 use alloc::boxed::Box;
+use core::any::Any;
 use core::ffi::{c_int, c_void};
-use core::ptr::{self, NonNull};
+use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use crate::python::convert::{attached, try_attach};
+use crate::python::convert::try_attach;
 use crate::python::interpreter::pending_exception::SavedError;
+use crate::python::interpreter::symbols::{attached_to_first, is_attached};
 use crate::storage::{fill, try_place};
 
 /// The value that was added last.
-static LAST: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
+static LAST: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether the interpreter will call [`drain_pending`].
 static IS_SCHEDULED: AtomicBool = AtomicBool::new(false);
 
-/// The part of a node that does not depend on the type of its value.
-struct Header {
-    before: *mut Header,
-    /// Drops the node.
-    drop: unsafe fn(NonNull<Header>),
-}
-
-/// A value in the list. The header is the first field, so that a pointer to it is a pointer to the
-/// whole node.
-#[repr(C)]
-struct Node<T> {
-    header: Header,
-    value: T,
-}
-
-/// Drops a node.
-///
-/// # Safety
-///
-/// 1. `header` is that of a `Node<T>` in a box, which is not used again.
-unsafe fn drop_node<T>(header: NonNull<Header>) {
-    // SAFETY: by 1.
-    let node = unsafe { Box::from_raw(header.cast::<Node<T>>().as_ptr()) };
-    drop(node.value);
+/// A value in the list, and the value that was added before it.
+struct Node {
+    before: *mut Node,
+    value: Box<dyn Any + Send>,
 }
 
 /// Leaves the drop of a value to an attached thread. The value is leaked if memory for that cannot
@@ -60,9 +42,11 @@ unsafe fn drop_node<T>(header: NonNull<Header>) {
 #[cold]
 #[inline(never)]
 pub(super) fn defer<T: Send + 'static>(value: T) {
-    let Some(place) = try_place::<Node<T>>() else { return core::mem::forget(value) };
-    let header = Header { before: ptr::null_mut(), drop: drop_node::<T> };
-    let node = Box::into_raw(fill(place, Node { header, value })).cast::<Header>();
+    let (Some(place), Some(node)) = (try_place::<T>(), try_place()) else {
+        return core::mem::forget(value);
+    };
+    let value = fill(place, value);
+    let node = Box::into_raw(fill(node, Node { before: ptr::null_mut(), value }));
     let mut last = LAST.load(Ordering::Relaxed);
     loop {
         // SAFETY: the node was just allocated, and is not in the list yet.
@@ -82,7 +66,7 @@ pub(super) fn defer<T: Send + 'static>(value: T) {
     }
 }
 
-/// Drops the values that threads have left, in their order.
+/// Drops the values that threads have left.
 #[inline]
 pub(in crate::python) fn drain(_: Python<'_>) {
     if !LAST.load(Ordering::Relaxed).is_null() {
@@ -92,38 +76,34 @@ pub(in crate::python) fn drain(_: Python<'_>) {
 
 /// The destructors may run any code, so a pending exception is set aside, and one that they leave is
 /// reported as unraisable.
+///
+/// The values belong to the first interpreter. A thread of another interpreter leaves them.
 #[cold]
 #[inline(never)]
 fn drain_now() {
+    if attached_to_first() == Some(false) {
+        return;
+    }
     let _ = try_attach(|py| {
         let pending = SavedError::set_aside(py);
-        let mut rest = reversed(LAST.swap(ptr::null_mut(), Ordering::Acquire));
-        while let Some(node) = NonNull::new(rest) {
-            // SAFETY: this function took the list, so no other thread uses its nodes.
-            let &Header { before, drop } = unsafe { node.as_ref() };
-            rest = before;
-            // SAFETY: 1. `defer` made the node with this function, and it left the list.
-            unsafe { drop(node) };
+        let mut rest = LAST.swap(ptr::null_mut(), Ordering::Acquire);
+        while !rest.is_null() {
+            // SAFETY: `defer` made the node in a box. This function took the list, so no other
+            // thread uses its nodes.
+            let node = unsafe { Box::from_raw(rest) };
+            rest = node.before;
+            drop(node.value);
         }
         pending.restore(py);
     });
 }
 
-/// Reverses a list that no other thread uses.
-fn reversed(mut last: *mut Header) -> *mut Header {
-    let mut first = ptr::null_mut();
-    while !last.is_null() {
-        // SAFETY: the node is alive, and no other thread uses it.
-        let before = unsafe { core::mem::replace(&mut (*last).before, first) };
-        (first, last) = (last, before);
-    }
-    first
-}
-
-/// The function that the interpreter calls between two instructions of the main thread.
+/// The function that the interpreter calls, attached, between two instructions of the main thread;
+/// up to CPython 3.11 also one that is not the first.
 extern "C" fn drain_pending(_: *mut c_void) -> c_int {
     IS_SCHEDULED.store(false, Ordering::Release);
-    // SAFETY: 1. The interpreter calls it attached.
-    drain(unsafe { attached() });
+    if is_attached() {
+        drain_now();
+    }
     0
 }

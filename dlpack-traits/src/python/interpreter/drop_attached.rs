@@ -1,7 +1,6 @@
 //! Drops values that belong to Python on any thread: [`DropAttached`], and calls the deleters of
 //! imported tensors: [`release`].
 
-use core::mem::ManuallyDrop;
 use core::ops::Deref;
 
 use pyo3::ffi;
@@ -18,11 +17,14 @@ use crate::python::interpreter::symbols::is_attached;
 /// It may be dropped on any thread. One that is not attached leaves the value to another thread
 /// ([`deferred_drop`]). Once the interpreter has begun to finalize, the value is leaked, because
 /// references can no longer be released.
-pub(in crate::python) struct DropAttached<T: 'static>(ManuallyDrop<T>);
+pub(in crate::python) struct DropAttached<T: 'static>(
+    /// `None` once it was dropped.
+    Option<T>,
+);
 
 impl<T: 'static> DropAttached<T> {
     pub(in crate::python) const fn new(value: T) -> Self {
-        Self(ManuallyDrop::new(value))
+        Self(Some(value))
     }
 
     /// Drops the value on an attached thread. Its destructors may run any code, so a pending
@@ -33,10 +35,10 @@ impl<T: 'static> DropAttached<T> {
     fn drop_here(&mut self) {
         let _ = try_attach(|py| {
             let pending = SavedError::set_aside(py);
-            // SAFETY: only `drop` calls this, once, and the value is not used after that.
-            unsafe { ManuallyDrop::drop(&mut self.0) };
+            drop(self.0.take());
             pending.restore(py);
         });
+        core::mem::forget(self.0.take());
     }
 
     /// Leaves the drop to an attached thread, unless the interpreter finalizes.
@@ -49,10 +51,11 @@ impl<T: 'static> DropAttached<T> {
         // attached threads drop.
         unsafe impl<T> Send for Deferred<T> {}
 
-        let Some(_attaching) = Attaching::begin() else { return };
-        // SAFETY: only `drop` calls this, once, and the value is not used after that.
-        let value = unsafe { ManuallyDrop::take(&mut self.0) };
-        deferred_drop::defer(Deferred(value));
+        let value = self.0.take().map(Deferred);
+        match Attaching::begin() {
+            Some(_attaching) => deferred_drop::defer(value),
+            None => core::mem::forget(value),
+        }
     }
 }
 
@@ -61,16 +64,18 @@ impl<T: 'static> Deref for DropAttached<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        &self.0
+        match &self.0 {
+            Some(value) => value,
+            None => unreachable!("the value is dropped with the `DropAttached`"),
+        }
     }
 }
 
 impl<T: 'static> Drop for DropAttached<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: any thread may call it at any time.
-        if unsafe { ffi::Py_IsInitialized() } == 0 {
-            return;
+        if !is_initialized() {
+            return core::mem::forget(self.0.take());
         }
         // A thread that is attached stays attached while the interpreter finalizes. This does
         // not rely on PyO3's own state: PyO3 treats a thread that it attached itself as
@@ -88,10 +93,14 @@ pub(in crate::python) fn release(release: Release) {
         let mut release = Some(release);
         return preserve_exception(&mut || drop(release.take()));
     }
-    // SAFETY: any thread may call it at any time.
-    let is_initialized = unsafe { ffi::Py_IsInitialized() } != 0;
     match Attaching::begin() {
-        Some(_attaching) if is_initialized => deferred_drop::defer(release),
+        Some(_attaching) if is_initialized() => deferred_drop::defer(release),
         _ => drop(release),
     }
+}
+
+/// Whether there is an interpreter. Any thread may call it at any time.
+fn is_initialized() -> bool {
+    // SAFETY: any thread may call it at any time.
+    unsafe { ffi::Py_IsInitialized() != 0 }
 }

@@ -118,12 +118,19 @@ fn find(_: &CStr) -> Option<*mut c_void> {
 /// the interpreter does not export the two functions.
 #[inline]
 pub(in crate::python) fn is_attached() -> bool {
+    attached_to_first() == Some(true)
+}
+
+/// Returns whether this thread is attached to the first interpreter; `None` if the interpreter
+/// does not export the two functions. Any thread may call it at any time.
+#[inline]
+pub(in crate::python) fn attached_to_first() -> Option<bool> {
     let &Symbols { current: Some(current), own: Some(own), .. } = Symbols::get() else {
-        return false;
+        return None;
     };
     // SAFETY: any thread may call it at any time. Up to 3.11 it returns the state of the
     // thread that holds the GIL, which may be another thread.
     let current = unsafe { current() };
     // SAFETY: any thread may call it at any time; it returns NULL without an interpreter.
-    !current.is_null() && current == unsafe { own() }
+    Some(!current.is_null() && current == unsafe { own() })
 }

@@ -114,15 +114,13 @@ impl Maker {
         }
         // SAFETY: 1 (the struct is valid, its deleter may be called once): by its type, `tensor`
         // is such a struct. 2. The library that made the table is trusted to call a deleter once.
-        let sent = unsafe { Relay::send(tensor, call) };
-        match sent.lost {
-            // SAFETY: 1. PyTorch's function is trusted to forget a tensor that it does not take.
-            Some(lost) if self.library == Library::PyTorch => unsafe { lost.free() },
-            Some(_) => lookup::set_makes(self.table, |makes| match makes {
+        // 3. PyTorch's function is trusted to forget a tensor that it does not take.
+        let sent = unsafe { Relay::send(tensor, self.library == Library::PyTorch, call) };
+        if sent.is_lost {
+            lookup::set_makes(self.table, |makes| match makes {
                 Makes::Foreign(lost) => Makes::Foreign(lost.saturating_add(1)),
                 ours => ours,
-            }),
-            None => {}
+            });
         }
         sent.result?
     }
