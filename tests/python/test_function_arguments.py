@@ -241,6 +241,20 @@ def test_optional_and_repeated_arguments():
         arguments.variadic(array, array.astype("f8"))
 
 
+def test_a_bound_counts_the_elements_of_a_broadcast():
+    """Also before a conversion, which would allocate memory for all of them."""
+    assert arguments.at_most(np.ones(256, "f4")) == [1.0] * 256
+    assert arguments.at_most(np.ones(128)) == [1.0] * 128
+    assert arguments.at_most([1, 2]) == [1.0, 2.0]
+    for x in [np.ones(257, "f4"), np.ones(129), np.broadcast_to(np.uint8(0), 1 << 60)]:
+        with pytest.raises(ValueError, match="at most 1024 bytes"):
+            arguments.at_most(x)
+    with pytest.raises(TypeError, match="got a capsule"):
+        arguments.at_most(np.ones(1, "f4").__dlpack__())
+    with pytest.raises(TypeError, match="numbers"):
+        arguments.at_most(None)
+
+
 def test_a_list_does_not_believe_its_subclass():
     """Rule L30."""
 

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use api::sources::{Function, Sources};
 
 /// Structs with public fields: plain data, of which any value will do.
-const PLAIN: [&str; 10] = [
+const PLAIN: [&str; 11] = [
+    "AtMost",
     "Attributes",
     "Complex",
     "Convert",

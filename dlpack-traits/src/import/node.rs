@@ -149,7 +149,7 @@ impl Unowned {
         let claims = tensor.metadata();
         let allowed = lists.strides.is_some() || policy.allows_null_strides(claims.version);
         let place = Place::fast(&claims, numel, reach).filter(|place| {
-            allowed && policy.check_bytes(place.nbytes(claims.dtype, claims.flags)).is_ok()
+            allowed && policy.check_nbytes(place.nbytes(claims.dtype, claims.flags)).is_ok()
         });
         match place {
             // `copy` has written all numbers.
@@ -181,7 +181,7 @@ impl Unowned {
             let (shape, strides) = dims::copy_any(room.zeroed_list(), lists);
             Place::exact(&claims, shape, strides, allowed)?
         };
-        policy.check_bytes(place.nbytes(claims.dtype, claims.flags))?;
+        policy.check_nbytes(place.nbytes(claims.dtype, claims.flags))?;
         Ok(Self { room, checked: Metadata::new(claims, policy, place) })
     }
 

@@ -62,7 +62,7 @@ impl ImportPolicy {
 
     /// Checks the number of bytes of all elements.
     #[inline(always)]
-    pub(super) fn check_bytes(self, bytes: u64) -> Result<(), Error> {
+    pub(crate) fn check_nbytes(self, bytes: u64) -> Result<(), Error> {
         let most = u64::MAX.wrapping_sub(self.less);
         if bytes <= most { Ok(()) } else { Err(Error::TooManyBytes { bytes, most }) }
     }

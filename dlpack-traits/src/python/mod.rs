@@ -158,8 +158,8 @@ pub use crate::exchange::{Importable, NotImportable};
 pub use crate::import::AnyElement;
 #[cfg(feature = "pyo3")]
 pub use argument::{
-    ANY_RANK, Convert, Convertible, Exact, FromTensor, PyDeviceTensor, PyTensor, PyTensorMut,
-    PyTensors,
+    ANY_RANK, AtMost, Convert, Convertible, Exact, FromTensor, PyDeviceTensor, PyTensor,
+    PyTensorMut, PyTensors,
 };
 #[cfg(feature = "pyo3")]
 pub use class::builder::{ClassBuilder, Importing, class};

@@ -1,6 +1,7 @@
 //! Function arguments: arrays that are checked when the function is called.
 
 mod advice;
+mod at_most;
 mod checks;
 mod convert;
 mod device_tensor;
@@ -13,6 +14,7 @@ mod tensor;
 mod tensor_mut;
 mod tensors;
 
+pub use at_most::AtMost;
 pub use convert::{Convert, Convertible};
 pub use device_tensor::PyDeviceTensor;
 pub use exact::Exact;

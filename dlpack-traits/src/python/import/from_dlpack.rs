@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::device::Device;
-use crate::import::ImportedTensor;
+use crate::import::{ImportError, ImportedTensor};
 use crate::python::convert::{class_name, discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
@@ -97,7 +97,16 @@ pub(in crate::python) fn import_unexplained(
 }
 
 /// Imports the tensor of an object. If the options request a copy, the producer makes it.
+#[inline]
 fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<ImportedTensor> {
+    let tensor = import_any(object, options)?;
+    // Arrays of NumPy and tensors of tables are imported without a policy.
+    options.policy.check_nbytes(tensor.nbytes()).map_err(ImportError::from)?;
+    Ok(tensor)
+}
+
+/// As [`import`], of any size.
+fn import_any(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<ImportedTensor> {
     if options.fits_a_table() {
         if let Some(export) = options.export_of(object)? {
             let tensor = match calls::export(export) {

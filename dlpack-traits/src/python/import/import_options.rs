@@ -105,6 +105,23 @@ impl<'a> ImportOptions<'a> {
         Self { stream_object: Some(stream), ..self }
     }
 
+    /// Sets the most bytes that all elements together may have, also of a broadcast tensor
+    /// ([`ImportedTensor::nbytes`]). A tensor with more is a `ValueError`, before a copy is made.
+    ///
+    /// ```no_run
+    /// use dlpack_traits::ImportedTensor;
+    /// use dlpack_traits::python::{self, ImportOptions};
+    /// use pyo3::prelude::*;
+    ///
+    /// # #[allow(dead_code)]
+    /// fn upload(array: &Bound<'_, PyAny>) -> PyResult<ImportedTensor> {
+    ///     python::from_dlpack_with(array, &ImportOptions::new().copy(true).max_bytes(64 << 20))
+    /// }
+    /// ```
+    pub const fn max_bytes(self, most: u64) -> Self {
+        Self { policy: self.policy.max_bytes(most), ..self }
+    }
+
     /// Treats memory that arrives in a legacy capsule (before DLPack 1.0) as writable. A
     /// legacy capsule has no READ_ONLY flag; without this option its memory is read-only,
     /// as in NumPy.

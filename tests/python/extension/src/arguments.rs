@@ -4,7 +4,7 @@
 
 use dlpack_traits::python::IntoPython;
 use dlpack_traits::python::{
-    AnyElement, Convert, Exact, FromTensor, PyTensor, PyTensorMut, PyTensors,
+    AnyElement, AtMost, Convert, Exact, FromTensor, PyTensor, PyTensorMut, PyTensors,
 };
 use dlpack_traits::{
     Complex, DLPackImport, DataType, Element, ImportedStorage, OwnedTensor, Readable,
@@ -72,6 +72,12 @@ fn exact(x: Exact<PyTensor<'_, f32>>) -> PyResult<Vec<f32>> {
 /// The same of what can be converted.
 #[pyfunction]
 fn exact_converted(x: Exact<Convert<PyTensor<'_, f32>>>) -> PyResult<Vec<f32>> {
+    Ok(x.elements().to_vec()?)
+}
+
+/// The elements of a `float32` array of at most 1 KiB.
+#[pyfunction]
+fn at_most(x: AtMost<Convert<PyTensor<'_, f32>>, 1024>) -> PyResult<Vec<f32>> {
     Ok(x.elements().to_vec()?)
 }
 
@@ -337,6 +343,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(facts, m)?)?;
     arguments.add_function(wrap_pyfunction!(exact, m)?)?;
     arguments.add_function(wrap_pyfunction!(exact_converted, m)?)?;
+    arguments.add_function(wrap_pyfunction!(at_most, m)?)?;
     arguments.add_function(wrap_pyfunction!(converted, m)?)?;
     arguments.add_function(wrap_pyfunction!(converted_bf16, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_floats, m)?)?;
