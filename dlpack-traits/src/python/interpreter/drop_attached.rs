@@ -14,8 +14,8 @@ use crate::python::interpreter::symbols::is_attached;
 
 /// A value that holds references to Python objects, and is dropped on an attached thread.
 ///
-/// It may be dropped on any thread. One that is not attached leaves the value to another thread
-/// ([`deferred_drop`]). Once the interpreter has begun to finalize, the value is leaked, because
+/// It may be dropped on any thread. A thread of Python that is detached attaches; one that Python
+/// does not know leaves the value to another thread ([`deferred_drop`]). Once the interpreter has begun to finalize, the value is leaked, because
 /// references can no longer be released.
 pub(in crate::python) struct DropAttached<T: 'static>(
     /// `None` once it was dropped.
@@ -39,6 +39,20 @@ impl<T: 'static> DropAttached<T> {
             pending.restore(py);
         });
         core::mem::forget(self.0.take());
+    }
+
+    /// Attaches a thread of Python that is detached, unless the interpreter finalizes.
+    #[cold]
+    #[inline(never)]
+    fn attach_and_drop(&mut self) {
+        let Some(_attaching) = Attaching::begin() else {
+            return core::mem::forget(self.0.take());
+        };
+        // SAFETY: the interpreter is initialized, and waits for this thread before it ends.
+        let state = unsafe { ffi::PyGILState_Ensure() };
+        self.drop_here();
+        // SAFETY: `state` is what the matching call returned, on this thread.
+        unsafe { ffi::PyGILState_Release(state) };
     }
 
     /// Leaves the drop to an attached thread, unless the interpreter finalizes.
@@ -80,7 +94,15 @@ impl<T: 'static> Drop for DropAttached<T> {
         // A thread that is attached stays attached while the interpreter finalizes. This does
         // not rely on PyO3's own state: PyO3 treats a thread that it attached itself as
         // attached, even if other code on the thread has detached since.
-        if is_attached() { self.drop_here() } else { self.defer() }
+        if is_attached() {
+            return self.drop_here();
+        }
+        // Its own section without the GIL has to end with a wait for the GIL anyway: PyTorch
+        // frees memory in such a section, and the next statement may change the object.
+        if has_thread_state() {
+            return self.attach_and_drop();
+        }
+        self.defer();
     }
 }
 
@@ -97,6 +119,14 @@ pub(in crate::python) fn release(release: Release) {
         Some(_attaching) if is_initialized() => deferred_drop::defer(release),
         _ => drop(release),
     }
+}
+
+/// Whether Python has a state for this thread, which is then detached for a while: the main thread, or
+/// one that Python created.
+#[cold]
+fn has_thread_state() -> bool {
+    // SAFETY: any thread may call it while there is an interpreter, which the caller has checked.
+    !unsafe { ffi::PyGILState_GetThisThreadState() }.is_null()
 }
 
 /// Whether there is an interpreter. Any thread may call it at any time.

@@ -3,8 +3,8 @@
 //! CPython has no safe way to attach a thread while the interpreter finalizes. Up to 3.13
 //! it terminates a thread that acquires the GIL then, unwinding through the Rust frames
 //! below, and in free-threaded builds it frees the state of a thread that is attaching.
-//! Therefore no thread attaches to drop a value: it leaves the value to `deferred_drop`. An
-//! `atexit` function waits for the threads that do so, drops the values, and makes later ones leak
+//! Therefore a thread attaches to drop a value, or leaves it to `deferred_drop`, only before that: an
+//! `atexit` function waits for such threads, drops the values, and makes later ones leak
 //! their Python objects (`drop_attached`).
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
