@@ -47,7 +47,8 @@ pub fn ranks(report: &mut Report, rounds: usize) {
             if let Some(last) = shape.last_mut() {
                 *last = 256;
             }
-            let tensor = Ranked { data: vec![1.0; 256].into(), shape };
+            let len = shape.iter().product();
+            let tensor = Ranked { data: vec![1.0; len].into(), shape };
             let run = move || {
                 // SAFETY: just exported.
                 unsafe { delete(black_box(export(black_box(&tensor)))) };

@@ -57,22 +57,22 @@ pub struct Recording {
     device: Place,
 }
 
-fn recording(dtype: Kind, device: Place) -> Recording {
-    Recording { data: Samples(vec![0]), shape: [2], dtype, device }
+fn recording(shape: [usize; 1], dtype: Kind, device: Place) -> Recording {
+    Recording { data: Samples(vec![0]), shape, dtype, device }
 }
 
 #[test]
 fn types_and_devices_are_converted() {
-    let half = recording(Kind::Half, Place::Host);
+    let half = recording([4], Kind::Half, Place::Host);
     let seen = half.tensor().unwrap();
     assert_eq!((seen.dtype(), seen.device()), (DataType::F16, Device::CPU));
-    let named = recording(Kind::Named("float32".to_owned()), Place::Host);
+    let named = recording([2], Kind::Named("float32".to_owned()), Place::Host);
     assert_eq!(named.into_dlpack().unwrap().dtype(), DataType::F32);
 }
 
 #[test]
 fn the_device_is_checked() {
-    let lost = recording(Kind::Half, Place::Gpu(1));
+    let lost = recording([4], Kind::Half, Place::Gpu(1));
     let expected = Error::DeviceMismatch { device: Device::cuda(1), storage: Device::CPU };
     assert_eq!(lost.tensor().unwrap_err(), expected);
     assert_eq!(lost.into_dlpack().unwrap_err(), expected);

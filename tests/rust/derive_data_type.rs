@@ -143,12 +143,12 @@ fn an_enum_is_the_dtype_of_a_struct() {
     let data = [1.0_f32, 2.0].into_iter().flat_map(f32::to_ne_bytes).collect::<Vec<_>>();
     let data = SharedBuffer::from_slice(&data).expect("memory");
     let native = Ordered::try_from(DataType::F32).expect("one of the two");
-    let chunk = Chunk { data: data.clone(), shape: vec![1], dtype: native };
+    let chunk = Chunk { data: data.clone(), shape: vec![2], dtype: native };
     let tensor = ImportedStorage::from(chunk.into_dlpack().expect("a tensor"));
-    assert_eq!(tensor.elements::<f32>(), [1.0]);
+    assert_eq!(tensor.elements::<f32>(), [1.0, 2.0]);
     tensor.delete(Farewell::Plain);
     let other = if native == Ordered::F32Le { Ordered::F32Be } else { Ordered::F32Le };
-    let chunk = Chunk { data, shape: vec![1], dtype: other };
+    let chunk = Chunk { data, shape: vec![2], dtype: other };
     assert_eq!(chunk.into_dlpack().unwrap_err(), Error::NotNativeEndian);
 }
 

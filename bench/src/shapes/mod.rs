@@ -166,9 +166,9 @@ fn less_common(report: &mut Report, rounds: usize) {
     row(report, rounds, "shape in a fixed capacity", capacity);
     let pixels = Pixels { data: vec![Rgb([0.0; 3]); 256].into(), shape: [16, 16] };
     row(report, rounds, "elements that are arrays", pixels);
-    let packed = Packed { data: bytes.clone(), shape: [16, 16] };
+    let packed = Packed { data: vec![0; 128].into(), shape: [16, 16] };
     row(report, rounds, "packed elements of 4 bits", packed);
-    let padded = Padded { data: bytes.clone(), shape: [16, 16] };
+    let padded = Padded { data: vec![0; 256].into(), shape: [16, 16] };
     row(report, rounds, "padded elements of 4 bits", padded);
     let unround = Unround { data: bytes, shape: [4, 8], offset: 8 };
     row(report, rounds, "16-byte elements at 8 bytes", unround);
