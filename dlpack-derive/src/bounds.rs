@@ -257,7 +257,8 @@ fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)
     let mut ask = |field: Option<RoleField<'a>>, bound| {
         roles.extend(field.map(|field| (field, bound)));
     };
-    let Layout { placement, len, dtype, device, padded: _, unmarked: _ } = layout;
+    let Layout { placement, len, dtype, device, padded: _, spare_capacity: _, unmarked: _ } =
+        layout;
     match placement {
         Placement::Nested(field) => ask(Some(*field), "LayoutField"),
         Placement::Fields { shape, steps, offset } => {

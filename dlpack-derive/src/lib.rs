@@ -94,6 +94,7 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(order = column_major)]` | the first axis is the fastest; with `row_major`, the default, the last axis is |
 /// | `#[dlpack(dtype = BF16)]` | the element type of byte storage: a constant of `DataType`, or the path of another constant (`Self::DTYPE`) |
 /// | `#[dlpack(padded)]` | each element narrower than a byte occupies one byte; without this, such elements are packed |
+/// | `#[dlpack(spare_capacity)]` | the storage may have more elements than a contiguous tensor, behind it; without this, that is an error |
 /// | `#[dlpack(read_only)]` | the tensor is READ_ONLY, even if the storage allows writing |
 /// | `#[dlpack(transparent)]` | exports the tensor of the only field without `skip`, whose type must implement `DLPackExport` |
 /// | `#[dlpack(skip(id, timestamp))]` | the same as `skip` on each of these fields; in a tuple struct, field numbers |
@@ -440,7 +441,7 @@ pub fn derive_storage(input: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `shape`, `strides`, `strides(bytes)`, `ndim` | `shape(height, width, 3)` |
 /// | `order`, `pitch(elements)`, `pitch(bytes)` | `order = column_major` |
-/// | `offset(elements)`, `offset(bytes)`, `byte_offset` | `padded` |
+/// | `offset(elements)`, `offset(bytes)`, `byte_offset` | `padded`, `spare_capacity` |
 /// | `len(elements)`, `len(bytes)` | `bound(..)` |
 /// | `layout`, `skip` | `crate = path` |
 ///

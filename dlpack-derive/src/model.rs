@@ -78,6 +78,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) dtype: Option<DType<'a>>,
     pub(crate) device: Option<RoleField<'a>>,
     pub(crate) padded: bool,
+    /// Whether the storage may have spare capacity behind a contiguous tensor.
+    pub(crate) spare_capacity: bool,
     /// Fields without a role whose types may be aliases of integers, which the compiler
     /// decides. Each has the attribute that skips it.
     pub(crate) unmarked: Vec<(RoleField<'a>, &'static str)>,

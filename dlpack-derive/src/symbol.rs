@@ -37,6 +37,8 @@ pub(crate) const STRIDES: &str = "strides";
 pub(crate) const DTYPE: &str = "dtype";
 /// On the struct: elements narrower than a byte take one each.
 pub(crate) const PADDED: &str = "padded";
+/// On the struct: the storage may have spare capacity behind a contiguous tensor.
+pub(crate) const SPARE_CAPACITY: &str = "spare_capacity";
 /// On the struct: consumers may never write.
 pub(crate) const READ_ONLY: &str = "read_only";
 /// On the struct: the tensor is that of its field.
@@ -63,11 +65,12 @@ pub(crate) const ROW_MAJOR: &str = "row_major";
 pub(crate) const COLUMN_MAJOR: &str = "column_major";
 
 /// The words on a struct.
-pub(crate) const ON_STRUCT: [&str; 12] = [
+pub(crate) const ON_STRUCT: [&str; 13] = [
     SHAPE,
     ORDER,
     DTYPE,
     PADDED,
+    SPARE_CAPACITY,
     READ_ONLY,
     TRANSPARENT,
     SKIP,

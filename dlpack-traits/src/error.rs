@@ -139,6 +139,16 @@ pub enum Error {
         /// One past its last byte.
         to: usize,
     },
+    /// A contiguous tensor uses less than its storage, and no offset, length, pitch or strides
+    /// state a part, and no `spare_capacity`. A tensor without elements uses 0 bytes.
+    SpareCapacity {
+        /// Elements of the tensor.
+        elements: i64,
+        /// Bytes of these elements, from the start of the storage on.
+        bytes: usize,
+        /// Size of the storage in bytes.
+        len: usize,
+    },
     /// The first element, a stride or the byte offset is not aligned for the element type.
     Misaligned {
         /// The element type.

@@ -40,8 +40,8 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::OutsideWindow`], [`Error::Misaligned`],
-    /// [`Error::RankMismatch`], [`Error::NegativeDim`], [`Error::TooManyDims`],
+    /// [`Error::OutOfBounds`], [`Error::OutsideWindow`], [`Error::SpareCapacity`],
+    /// [`Error::Misaligned`], [`Error::RankMismatch`], [`Error::NegativeDim`], [`Error::TooManyDims`],
     /// [`Error::SizeOverflow`], [`Error::UnsupportedDType`], [`Error::DTypeMismatch`],
     /// [`Error::DeviceMismatch`], those of pitches, strides and offsets, that of
     /// [`DataRef::refused`], and [`Error::OutOfMemory`] if memory for more than 8 dimensions

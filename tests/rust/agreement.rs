@@ -12,7 +12,7 @@ use tensors::{
 };
 
 #[derive(DLPackExport)]
-#[dlpack(crate = ::tensors)]
+#[dlpack(crate = ::tensors, spare_capacity)]
 struct Array<S> {
     data: S,
     shape: Vec<u16>,
@@ -35,7 +35,7 @@ fn exports_agree_for_any_number_of_dimensions() {
             (0..ndim).map(|axis| if axis + 1 < ndim { wide } else { 1 }).collect();
         let dims: Vec<i64> = shape.iter().map(|&dim| dim.into()).collect();
         let numel: u16 = shape.iter().product();
-        let owner = Array { data: numbers(6), shape };
+        let owner = Array { data: numbers(numel), shape };
         let view = owner.tensor().unwrap();
         assert_eq!((view.shape(), view.strides()), (&dims[..], &strides[..]));
         let shared: ImportedStorage = owner.to_dlpack().unwrap().into();

@@ -95,6 +95,10 @@ fn check_error(case: &Case, error: Error, refusal: &Refusal) {
         let bytes = (clamp(from.div_euclid(8)), clamp((to + 7).div_euclid(8)), case.len);
         assert_eq!((start, end, len), bytes, "{case:#?}");
     }
+    if let Refusal::Spare(elements, bytes) = *refusal {
+        let (elements, bytes) = (i64::try_from(elements).unwrap(), usize::try_from(bytes).unwrap());
+        assert_eq!(error, Error::SpareCapacity { elements, bytes, len: case.len }, "{case:#?}");
+    }
     if let Refusal::Outside(_) = refusal {
         let expected = matches!(error, Error::OutOfBounds { .. } | Error::SizeOverflow);
         assert!(expected, "{error:?} for {case:#?}");

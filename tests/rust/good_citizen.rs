@@ -130,7 +130,7 @@ mod shadowed {
     }
 
     #[derive(::tensors::DLPackExport)]
-    #[dlpack(crate = ::tensors)]
+    #[dlpack(crate = ::tensors, spare_capacity)]
     pub(super) struct Line<S>(
         #[dlpack(data)] pub(super) S,
         #[dlpack(shape)] pub(super) [::core::primitive::usize; 1],

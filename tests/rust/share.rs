@@ -195,7 +195,7 @@ struct Liar<F> {
 
 impl<F: Fn(&Arc<[i32]>) -> Option<SharedOwner>> DLPackExport for Liar<F> {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        out.shape(&self.shape).data(self.data.data())
+        out.shape(&self.shape).spare_capacity().data(self.data.data())
     }
 
     fn share(&self) -> Option<SharedOwner> {

@@ -102,7 +102,7 @@ fn check<T: DLPackExport + Send + Sync + 'static>(make: impl Fn() -> T) {
 
 /// A tensor of the derive, with a shape of any type.
 #[derive(DLPackExport)]
-#[dlpack(crate = tensors)]
+#[dlpack(crate = tensors, spare_capacity)]
 struct Array<S, D: ?Sized> {
     data: S,
     shape: D,

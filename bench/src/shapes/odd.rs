@@ -95,8 +95,9 @@ pub(crate) struct Padded {
     pub(crate) shape: [usize; 2],
 }
 
-/// No elements.
+/// No elements, in a buffer that has some.
 #[derive(Clone, DLPackExport)]
+#[dlpack(spare_capacity)]
 pub(crate) struct Empty {
     pub(crate) data: Arc<[f32]>,
     pub(crate) shape: [usize; 2],

@@ -18,6 +18,7 @@ pub(crate) struct StructAttrs {
     pub(crate) order: Option<Spanned<Option<ConstOrder>>>,
     pub(crate) dtype: Option<Spanned<Option<ConstDType>>>,
     pub(crate) padded: Option<Ident>,
+    pub(crate) spare_capacity: Option<Ident>,
     pub(crate) read_only: Option<Ident>,
     pub(crate) transparent: Option<Ident>,
     pub(crate) bound: Option<Spanned<Vec<WherePredicate>>>,
@@ -72,6 +73,7 @@ impl StructAttrs {
                 }
                 symbol::VALIDATE => attrs.validate = Some(item.spanned(value::function(cx, &item))),
                 symbol::PADDED => attrs.padded = Some(flag(cx, &item)),
+                symbol::SPARE_CAPACITY => attrs.spare_capacity = Some(flag(cx, &item)),
                 symbol::READ_ONLY => attrs.read_only = Some(flag(cx, &item)),
                 _ => attrs.transparent = Some(flag(cx, &item)),
             }
@@ -107,6 +109,7 @@ impl StructAttrs {
         let shape = self.shape.as_ref().map(|shape| &shape.key);
         let order = self.order.as_ref().map(|order| &order.key);
         let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
-        [shape, order, dtype, self.padded.as_ref()].into_iter().flatten()
+        let flags = [self.padded.as_ref(), self.spare_capacity.as_ref()];
+        [shape, order, dtype].into_iter().chain(flags).flatten()
     }
 }

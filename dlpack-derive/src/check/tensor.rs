@@ -48,6 +48,7 @@ pub(super) fn tensor<'a>(
         // The device of memory behind a pointer is not checked, but taken from the field.
         device: check.roles.field(Role::Device).filter(|_| !matches!(data, Some(Data::Raw { .. }))),
         padded: attrs.padded.is_some(),
+        spare_capacity: attrs.spare_capacity.is_some(),
         unmarked: check.unmarked,
     };
     Some(Tensor { data: data?, layout, sync: check.roles.field(Role::Sync) })
@@ -69,8 +70,15 @@ pub(super) fn layout<'a>(
     }
     let len = check.roles.counted(Role::Len);
     let placement = check.placement()?;
-    let (padded, unmarked) = (attrs.padded.is_some(), check.unmarked);
-    Some(Layout { placement, len, dtype: None, device: None, padded, unmarked })
+    Some(Layout {
+        placement,
+        len,
+        dtype: None,
+        device: None,
+        padded: attrs.padded.is_some(),
+        spare_capacity: attrs.spare_capacity.is_some(),
+        unmarked: check.unmarked,
+    })
 }
 
 /// Rejects a name that is not a constant of `DataType`. The compiler's own error would

@@ -86,6 +86,9 @@ pub(super) fn code<'a>(
     if layout.padded {
         writer.set(quote_spanned!(here=> __dlpack::padded(__shaped)));
     }
+    if layout.spare_capacity {
+        writer.set(quote_spanned!(here=> __dlpack::spare_capacity(__shaped)));
+    }
     let end = writer.layout.take();
     writer.code.body.extend(end);
     writer.code

@@ -343,6 +343,12 @@ pub fn padded(shaped: Shaped<'_>) -> Shaped<'_> {
     shaped.padded()
 }
 
+/// Applies the attribute `spare_capacity`.
+#[inline(always)]
+pub fn spare_capacity(shaped: Shaped<'_>) -> Shaped<'_> {
+    shaped.spare_capacity()
+}
+
 /// A field that can be the `sync`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be synchronized with a consumer",

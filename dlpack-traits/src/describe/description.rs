@@ -122,7 +122,7 @@ impl<'a> Shaped<'a> {
     /// # Errors
     ///
     /// Those of [`TensorView::new`](crate::TensorView::new): [`Error::OutOfBounds`],
-    /// [`Error::OutsideWindow`], [`Error::Misaligned`], [`Error::RankMismatch`],
+    /// [`Error::OutsideWindow`], [`Error::SpareCapacity`], [`Error::Misaligned`], [`Error::RankMismatch`],
     /// [`Error::NegativeDim`], [`Error::TooManyDims`], [`Error::SizeOverflow`],
     /// [`Error::UnsupportedDType`], [`Error::DTypeMismatch`], [`Error::DeviceMismatch`], those of
     /// pitches, strides and offsets, that of [`DataRef::refused`], and [`Error::OutOfMemory`] if

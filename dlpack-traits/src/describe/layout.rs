@@ -34,6 +34,8 @@ pub struct Layout<'a> {
     pub(super) dtype: Option<DataType>,
     pub(super) device: Option<Device>,
     pub(super) padded: bool,
+    /// Whether it was stated that contiguous elements may use a part of the storage.
+    pub(super) partial: bool,
 }
 
 /// The strides of a layout.
@@ -145,7 +147,16 @@ impl<'a> Layout<'a> {
     #[inline(always)]
     fn new(shape: Dims<'a>, strides: Strides<'a>) -> Self {
         let offset = Amount::Bytes(0);
-        Self { shape, strides, offset, len: None, dtype: None, device: None, padded: false }
+        Self {
+            shape,
+            strides,
+            offset,
+            len: None,
+            dtype: None,
+            device: None,
+            padded: false,
+            partial: false,
+        }
     }
 
     /// Uses only the first `ndim` entries of shape and strides, for types that store them
@@ -204,7 +215,7 @@ impl<'a> Layout<'a> {
             Strides::Compact { pitch, .. } => *pitch = Some(amount),
             Strides::Elements(_) | Strides::Bytes(_) => return Err(Error::PitchBesideStrides),
         }
-        Ok(self)
+        Ok(Self { partial: true, ..self })
     }
 
     /// Sets the offset of the first element in the storage, in **bytes**.
@@ -216,7 +227,7 @@ impl<'a> Layout<'a> {
     pub fn byte_offset<I: Dim>(self, bytes: I) -> Result<Self, Error> {
         let bytes = bytes.to_i64().ok_or(Error::SizeOverflow)?;
         let bytes = u64::try_from(bytes).map_err(|_| Error::NegativeOffset)?;
-        Ok(Self { offset: Amount::Bytes(bytes), ..self })
+        Ok(Self { offset: Amount::Bytes(bytes), partial: true, ..self })
     }
 
     /// Sets the offset of the first element in the storage, in **elements**.
@@ -230,7 +241,7 @@ impl<'a> Layout<'a> {
         if elements < 0 {
             return Err(Error::NegativeOffset);
         }
-        Ok(Self { offset: Amount::Elements(elements), ..self })
+        Ok(Self { offset: Amount::Elements(elements), partial: true, ..self })
     }
 
     /// Restricts the tensor to a part of the storage: that many **bytes** from its offset
@@ -244,7 +255,8 @@ impl<'a> Layout<'a> {
     #[inline]
     pub fn byte_len<I: Dim>(self, bytes: I) -> Result<Self, Error> {
         let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
-        Ok(Self { len: Some(Amount::Bytes(bytes.ok_or(Error::SizeOverflow)?)), ..self })
+        let len = Some(Amount::Bytes(bytes.ok_or(Error::SizeOverflow)?));
+        Ok(Self { len, partial: true, ..self })
     }
 
     /// Restricts the tensor to a part of the storage: that many **elements** from its
@@ -258,9 +270,31 @@ impl<'a> Layout<'a> {
     #[inline]
     pub fn len<I: Dim>(self, elements: I) -> Result<Self, Error> {
         match elements.to_i64() {
-            Some(elements @ 0..) => Ok(Self { len: Some(Amount::Elements(elements)), ..self }),
+            Some(elements @ 0..) => {
+                Ok(Self { len: Some(Amount::Elements(elements)), partial: true, ..self })
+            }
             _ => Err(Error::SizeOverflow),
         }
+    }
+
+    /// States that the storage may have spare capacity behind a contiguous tensor: any number of
+    /// elements. Without this, an offset, a length or a pitch, a contiguous tensor uses all of its
+    /// storage, or the construction of the view returns [`Error::SpareCapacity`].
+    ///
+    /// ```
+    /// use dlpack_traits::{DataRef, Error, Layout, TensorView};
+    ///
+    /// let buffer = [0_f32; 8];
+    /// let view = |layout| TensorView::new(DataRef::from_slice(&buffer), layout);
+    /// let unused = Error::SpareCapacity { elements: 3, bytes: 12, len: 32 };
+    /// assert_eq!(view(Layout::row_major(&[3])?).unwrap_err(), unused);
+    /// assert_eq!(view(Layout::row_major(&[3])?.spare_capacity())?.shape(), [3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn spare_capacity(self) -> Self {
+        Self { partial: true, ..self }
     }
 
     /// Sets the element type. Byte storage (`u8`) is read as elements of this type; any

@@ -173,11 +173,11 @@ impl<'a> Describe<'a> {
     /// Sets all attributes from a [`Layout`].
     #[inline]
     pub fn layout(self, layout: Layout<'a>) -> Shaped<'a> {
-        let Layout { shape, strides, offset, len, dtype, device, padded } = layout;
+        let Layout { shape, strides, offset, len, dtype, device, padded, partial } = layout;
         if let layout::Strides::Elements(strides) = &strides {
             if let (Some(shape), Some(strides)) = (shape.as_borrowed(), strides.as_borrowed()) {
                 let shaped = self.shape_and_strides(shape, strides);
-                return Shaped { offset, len, dtype, device, padded, ..shaped };
+                return Shaped { offset, len, dtype, device, padded, partial, ..shaped };
             }
         }
         let shaped = match shape.as_borrowed() {
@@ -192,7 +192,7 @@ impl<'a> Describe<'a> {
             },
             layout::Strides::Bytes(strides) => shaped.byte_strides(&strides),
         };
-        Shaped { offset, len, dtype, device, padded, ..shaped }
+        Shaped { offset, len, dtype, device, padded, partial, ..shaped }
     }
 
     /// Ends the description with an error: the value in its current state is not a tensor.

@@ -35,6 +35,7 @@ pub(super) struct Packed<'a> {
     has_device: bool,
     padded: bool,
     read_only: bool,
+    partial: bool,
     refused: bool,
     life: PhantomData<&'a mut Slot>,
 }
@@ -71,6 +72,7 @@ impl<'a> Packed<'a> {
             has_device: shaped.device.is_some(),
             padded: shaped.padded,
             read_only: shaped.read_only,
+            partial: shaped.partial,
             refused: shaped.refused,
             life: PhantomData,
         }
@@ -92,6 +94,7 @@ impl<'a> Packed<'a> {
             device: self.has_device.then_some(self.device),
             padded: self.padded,
             read_only: self.read_only,
+            partial: self.partial,
             ranked: false,
             stored: [core::ptr::null(); 2],
             repeats: 0,

@@ -29,6 +29,9 @@ pub struct Shaped<'a> {
     pub(super) device: Option<Device>,
     pub(super) padded: bool,
     pub(super) read_only: bool,
+    /// Whether it was stated that contiguous elements may use a part of the storage: by an offset, a
+    /// length, a pitch, or as spare capacity.
+    pub(super) partial: bool,
     /// Whether lists of strides may be longer than the shape.
     pub(super) ranked: bool,
     /// The addresses of shape and strides, if they are borrowed for `'a` from memory with
@@ -75,6 +78,7 @@ impl<'a> Shaped<'a> {
             device: None,
             padded: false,
             read_only: false,
+            partial: false,
             ranked: false,
             stored: [core::ptr::null(); 2],
         }
@@ -188,7 +192,7 @@ impl<'a> Shaped<'a> {
         match (pitch, self.strides) {
             (None, _) => self.refused(Error::PitchOutOfRange),
             (_, Strides::Elements | Strides::Bytes) => self.refused(Error::PitchBesideStrides),
-            (pitch, Strides::Contiguous(_)) => Self { pitch, ..self },
+            (pitch, Strides::Contiguous(_)) => Self { pitch, partial: true, ..self },
         }
     }
 
@@ -258,7 +262,7 @@ impl<'a> Shaped<'a> {
         };
         // Also a refused offset is one in elements, so that the unit is a constant in the
         // code of a type (measured: a borrowed view takes 12 ns otherwise, and 7 with it).
-        let shaped = Self { offset: Amount::Elements(elements), ..self };
+        let shaped = Self { offset: Amount::Elements(elements), partial: true, ..self };
         match fault {
             None => shaped,
             Some(fault) => shaped.refused(fault),
@@ -269,7 +273,7 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     pub fn byte_offset<I: Dim>(self, bytes: I) -> Self {
         match bytes.to_i64().map(u64::try_from) {
-            Some(Ok(bytes)) => Self { offset: Amount::Bytes(bytes), ..self },
+            Some(Ok(bytes)) => Self { offset: Amount::Bytes(bytes), partial: true, ..self },
             Some(Err(_)) => self.refused(Error::NegativeOffset),
             None => self.refused(Error::SizeOverflow),
         }
@@ -279,7 +283,9 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     pub fn len<I: Dim>(self, elements: I) -> Self {
         match elements.to_i64() {
-            Some(elements @ 0..) => Self { len: Some(Amount::Elements(elements)), ..self },
+            Some(elements @ 0..) => {
+                Self { len: Some(Amount::Elements(elements)), partial: true, ..self }
+            }
             _ => self.refused(Error::SizeOverflow),
         }
     }
@@ -288,9 +294,26 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     pub fn byte_len<I: Dim>(self, bytes: I) -> Self {
         match bytes.to_i64().map(u64::try_from) {
-            Some(Ok(bytes)) => Self { len: Some(Amount::Bytes(bytes)), ..self },
+            Some(Ok(bytes)) => Self { len: Some(Amount::Bytes(bytes)), partial: true, ..self },
             _ => self.refused(Error::SizeOverflow),
         }
+    }
+
+    /// States that the storage may have spare capacity behind a contiguous tensor: any number of
+    /// elements. Without this, an offset, a length or a pitch, a contiguous tensor uses all of its
+    /// storage, or the last call returns [`Error::SpareCapacity`].
+    ///
+    /// ```
+    /// use dlpack_traits::{DataRef, Error, Slot};
+    ///
+    /// let (buffer, mut slot) = ([0_f32; 8], Slot::new());
+    /// let used = slot.describe().shape(&[3]).spare_capacity().data(DataRef::from_slice(&buffer))?;
+    /// assert_eq!(used.shape(), [3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn spare_capacity(self) -> Self {
+        Self { partial: true, ..self }
     }
 
     /// Sets the element type. Byte storage (`u8`) is read as elements of this type; any

@@ -213,7 +213,7 @@ fn the_first_error_is_kept() {
     for (number, (change, expected)) in changes.into_iter().enumerate() {
         let mut slot = Slot::new();
         let shaped = change(slot.describe().shape_from(&[2, 5, u64::MAX]));
-        let found = shaped.data(DataRef::from_slice(&BYTES.0)).map(|_| ());
+        let found = shaped.data(DataRef::from_slice(&BYTES.0[..10])).map(|_| ());
         assert_eq!(found, expected, "{number}");
     }
     let mut slot = Slot::new();
@@ -232,7 +232,7 @@ fn stored_lists_are_the_lists_of_the_slot() {
     /// Returns which lists are borrowed, after the comparison.
     fn stored(describe: for<'a> fn(Shaped<'a>) -> Shaped<'a>) -> [bool; 2] {
         let mut slot = Slot::new();
-        let shaped = describe(slot.describe().shape(&SHAPE).rank(2));
+        let shaped = describe(slot.describe().shape(&SHAPE).rank(2)).spare_capacity();
         let description = shaped.data(DataRef::from_slice(&BYTES.0)).unwrap();
         let lists = [description.shape(), description.strides()];
         let stored = description.checked().facts.stored();
@@ -272,7 +272,7 @@ fn an_order_after_strides_reaches_a_contiguous_tensor() {
 /// A slot that is reused has the last description, and frees every list.
 #[test]
 fn slots_are_used_again() {
-    let bytes = [0_u8; 512];
+    let bytes = [0_u8; 1];
     let mut slot = Slot::new();
     for ndim in [1, 9, 2, 9, 64, 0, 33] {
         let shape = alloc::vec![1_u8; ndim];

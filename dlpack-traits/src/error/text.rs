@@ -78,6 +78,12 @@ impl fmt::Display for Error {
                 "the tensor spans bytes {start}..{end} of its storage but `offset` and `len` give \
                  it {from}..{to}"
             ),
+            Error::SpareCapacity { elements, bytes, len } => write!(
+                f,
+                "expected a tensor of all {len} bytes of its storage, got {elements} elements in \
+                 {bytes} bytes; correct the shape, state the part with `offset` or `len`, or spare \
+                 capacity behind the tensor with `spare_capacity`"
+            ),
             Error::Misaligned { dtype, align } => write!(
                 f,
                 "expected {dtype} elements aligned to {align} bytes; copy them, store them in a \

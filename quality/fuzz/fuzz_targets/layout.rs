@@ -45,6 +45,7 @@ enum Step {
     Len(Number),
     DType(Type),
     Padded,
+    SpareCapacity,
 }
 
 fn numbers(numbers: &[Number]) -> Vec<i64> {
@@ -113,9 +114,24 @@ fn described<'a>(input: &Input, shape: &'a [i64], strides: &'a [i64]) -> Result<
             Step::Len(n) => layout.len(i64::from(n)),
             Step::DType(dtype) => Ok(layout.dtype(DataType::from(dtype))),
             Step::Padded => Ok(layout.padded()),
+            Step::SpareCapacity => Ok(layout.spare_capacity()),
         }?;
     }
     Ok(layout)
+}
+
+/// Whether nothing but the shape states which part of the memory is used.
+fn fills_memory(input: &Input) -> bool {
+    let strided = matches!(input.base, Base::Strided | Base::ByteStrided);
+    let exact = |step: &Step| matches!(step, Step::Rank(_) | Step::DType(_) | Step::Padded);
+    !strided && input.steps.iter().take(6).all(exact)
+}
+
+/// The bytes of all elements, without gaps.
+fn used(view: &TensorView<'_>, padded: bool) -> i128 {
+    let bits = i128::from(view.dtype().element_bits());
+    let bits = if padded { (bits + 7) / 8 * 8 } else { bits };
+    (i128::from(view.numel()) * bits + 7) / 8
 }
 
 /// Whatever a layout says: a view of memory is a view of that memory.
@@ -148,7 +164,10 @@ fuzz_target!(|input: Input| {
         (DataRef::from_slice(&bytes), bytes.as_ptr(), len)
     };
     match TensorView::new(data, layout) {
-        Ok(view) => inside(&view, start, len, padded),
+        Ok(view) => {
+            inside(&view, start, len, padded);
+            assert!(!fills_memory(&input) || used(&view, padded) == len as i128, "a part");
+        }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 });

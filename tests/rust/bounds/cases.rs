@@ -66,7 +66,10 @@ impl DLPackExport for Claim<'_> {
             Some(strides) => strides.strides(shaped),
             None => shaped,
         };
-        let shaped = shaped.byte_offset(self.case.byte_offset);
+        let shaped = match self.case.stated_offset() {
+            Some(bytes) => shaped.byte_offset(bytes),
+            None => shaped,
+        };
         let shaped = match self.case.dtype {
             Some(dtype) => shaped.dtype(dtype),
             None => shaped,
@@ -129,6 +132,8 @@ pub(crate) struct Case {
     pub(crate) shape: Numbers,
     pub(crate) strides: Option<Numbers>,
     pub(crate) byte_offset: u64,
+    /// Whether an offset of 0 is stated.
+    pub(crate) states_offset: bool,
 }
 
 impl Case {
@@ -141,6 +146,27 @@ impl Case {
         self.place != Place::Handle
     }
 
+    /// The offset, if the claim states one.
+    fn stated_offset(&self) -> Option<u64> {
+        Some(self.byte_offset).filter(|&bytes| bytes != 0 || self.states_offset)
+    }
+
+    /// Whether the tensor must use all of its storage: nothing but the shape states a part.
+    pub(crate) fn fills_storage(&self) -> bool {
+        self.strides.is_none() && self.stated_offset().is_none()
+    }
+
+    /// Gives the storage the length of the elements, if it is a small one.
+    fn fit_storage(&mut self) {
+        let bits = i128::from(self.element_type().element_bits());
+        let dims = self.shape.values().iter();
+        let bits = dims.fold(bits, |bits, &dim| bits.saturating_mul(dim.max(0)));
+        self.len = match usize::try_from((bits + 7) / 8) {
+            Ok(len) if len <= BYTES - 32 => len,
+            _ => self.len,
+        };
+    }
+
     /// The claim as a layout.
     pub(crate) fn layout<'a>(
         &self,
@@ -151,7 +177,10 @@ impl Case {
             Some(strides) => Layout::strided(shape, strides)?,
             None => Layout::row_major(shape)?,
         };
-        let layout = layout.byte_offset(self.byte_offset)?;
+        let layout = match self.stated_offset() {
+            Some(bytes) => layout.byte_offset(bytes)?,
+            None => layout,
+        };
         Ok(match self.dtype {
             Some(dtype) => layout.dtype(dtype),
             None => layout,
@@ -188,6 +217,10 @@ impl Case {
             let unit = u64::from(case.storage.element_bits().div_ceil(8));
             let units = random.below(case.len / usize::try_from(unit).unwrap() + 2);
             case.byte_offset = units as u64 * if random.one_in(8) { 1 } else { unit };
+        }
+        case.states_offset = random.one_in(3);
+        if case.fills_storage() && !random.one_in(4) {
+            case.fit_storage();
         }
         case
     }
@@ -231,6 +264,7 @@ impl Case {
             };
             case.byte_offset &= !7;
         }
+        case.states_offset = !random.one_in(4);
         case
     }
 
@@ -253,7 +287,8 @@ impl Case {
         let len = random.below(longest) / unit * unit;
         let place = if handle { Place::Handle } else { Place::Real(start) };
         let shape = Numbers { values: Vec::new(), kind: 0 };
-        Self { place, len, storage, dtype, shape, strides: None, byte_offset: 0 }
+        let (byte_offset, states_offset) = (0, false);
+        Self { place, len, storage, dtype, shape, strides: None, byte_offset, states_offset }
     }
 }
 

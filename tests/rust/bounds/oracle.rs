@@ -26,6 +26,9 @@ pub(crate) enum Refusal {
     Type,
     /// Some element is outside; the first and last bit, if they fit in 128 bits.
     Outside(Option<(i128, i128)>),
+    /// The storage is larger than the elements, and nothing states that they use a part: the
+    /// elements, and their bytes.
+    Spare(i128, i128),
     /// Some element is not aligned.
     Misaligned,
 }
@@ -125,6 +128,9 @@ fn decide(case: &Case, address: usize, count: i128, bits: Option<(i128, i128)>) 
     let Some((low, high)) = bits.filter(|bits| count == 0 || inside(bits)) else {
         return Verdict::Refused(Refusal::Outside(bits));
     };
+    if case.fills_storage() && (high + 7) / 8 != case.len as i128 {
+        return Verdict::Refused(Refusal::Spare(count, (high + 7) / 8));
+    }
     // A copy of all elements has at most as many bytes as an allocation.
     let bytes = (count * i128::from(case.element_type().element_bits()) + 7) / 8;
     if isize::try_from(bytes).is_err() {

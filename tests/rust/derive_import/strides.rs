@@ -139,11 +139,11 @@ fn strides_belong_to_one_shape_and_one_element_type() {
     assert_eq!(view(Layout::row_major(&[3, 2]).unwrap()), Ok(vec![1, 3]));
     assert_eq!(view(Layout::row_major(&[6]).unwrap()), Err(Error::StridesMissing));
     // No element is confused with another one, or the layout is explicit.
-    assert_eq!(view(Layout::row_major(&[0, 9]).unwrap()), Ok(vec![9, 1]));
+    assert_eq!(view(Layout::row_major(&[0, 9]).unwrap().spare_capacity()), Ok(vec![9, 1]));
     assert_eq!(view(Layout::strided(&[6], &[1]).unwrap()), Ok(vec![1]));
     assert_eq!(view(Layout::column_major(&[3, 2]).unwrap()), Ok(vec![1, 3]));
     assert_eq!(view(Layout::row_major(&[5]).unwrap().offset(1).unwrap()), Ok(vec![1]));
-    // Contiguous memory has every shape that fits.
+    // Contiguous memory has every shape of as many elements.
     let flat = Matrix { shape: [1, 6], ..built::<Matrix>(&layouts()[0]).unwrap() };
     assert_eq!(elements(&import(flat.into_dlpack().unwrap())), [0, 1, 2, 3, 4, 5]);
 

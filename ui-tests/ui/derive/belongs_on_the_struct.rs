@@ -22,6 +22,13 @@ pub struct Require {
 }
 
 #[derive(DLPackExport)]
+pub struct Spare {
+    #[dlpack(spare_capacity)]
+    data: Vec<u8>,
+    shape: [usize; 2],
+}
+
+#[derive(DLPackExport)]
 pub struct Transparent {
     #[dlpack(transparent)]
     data: Vec<u8>,
@@ -33,11 +40,13 @@ fn main() {}
 pub fn compiles_all_the_same(
     crate_image: Crate,
     read_only: ReadOnly,
+    spare: Spare,
     transparent: Transparent,
     tensor: fn() -> dlpack_traits::ImportedTensor,
 ) {
     let _ = crate_image.into_dlpack();
     let _ = read_only.into_dlpack();
+    let _ = spare.into_dlpack();
     let _ = Require::from_dlpack(tensor());
     let _ = transparent.into_dlpack();
 }

@@ -9,6 +9,10 @@ pub struct Role(#[dlpack(data)] Vec<u8>);
 pub struct Shape(Tensor);
 
 #[derive(DLPackExport)]
+#[dlpack(transparent, spare_capacity)]
+pub struct Spare(Tensor);
+
+#[derive(DLPackExport)]
 pub struct Tensor {
     data: Vec<u8>,
     shape: [usize; 2],
@@ -16,7 +20,8 @@ pub struct Tensor {
 
 fn main() {}
 
-pub fn compiles_all_the_same(role: Role, shape: Shape) {
+pub fn compiles_all_the_same(role: Role, shape: Shape, spare: Spare) {
     let _ = role.into_dlpack();
     let _ = shape.into_dlpack();
+    let _ = spare.into_dlpack();
 }

@@ -24,6 +24,12 @@ pub enum Skip {
 }
 
 #[derive(DLPackExport)]
+#[dlpack(spare_capacity)]
+pub enum Spare {
+    Bytes(Tensor),
+}
+
+#[derive(DLPackExport)]
 #[dlpack(transparent)]
 pub enum Transparent {
     Bytes(Tensor),
@@ -35,10 +41,12 @@ pub fn compiles_all_the_same(
     role: Role,
     shape: Shape,
     skip: Skip,
+    spare: Spare,
     transparent: Transparent,
 ) {
     let _ = role.into_dlpack();
     let _ = shape.into_dlpack();
     let _ = skip.into_dlpack();
+    let _ = spare.into_dlpack();
     let _ = transparent.into_dlpack();
 }

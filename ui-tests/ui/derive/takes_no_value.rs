@@ -29,11 +29,19 @@ pub struct Role {
     shape: [usize; 3],
 }
 
+#[derive(DLPackExport)]
+#[dlpack(spare_capacity = 4)]
+pub struct Spare {
+    data: Vec<u8>,
+    shape: [usize; 2],
+}
+
 fn main() {}
 
-pub fn compiles_all_the_same(list: List, ndim: Ndim, padded: Padded, role: Role) {
+pub fn compiles_all_the_same(list: List, ndim: Ndim, padded: Padded, role: Role, spare: Spare) {
     let _ = list.into_dlpack();
     let _ = ndim.into_dlpack();
     let _ = padded.into_dlpack();
     let _ = role.into_dlpack();
+    let _ = spare.into_dlpack();
 }

@@ -66,6 +66,7 @@ pub(super) struct Case {
     pub(super) dtype: Option<DataType>,
     pub(super) device: Option<Device>,
     pub(super) padded: bool,
+    pub(super) spare_capacity: bool,
 }
 
 pub(super) const DTYPES: [DataType; 9] = [
@@ -111,6 +112,7 @@ impl Case {
             dtype: random.once_in(2).then(|| random.of(&DTYPES)),
             device: random.once_in(9).then(|| random.of(&[Device::CPU, Device::cuda(0)])),
             padded: random.once_in(12),
+            spare_capacity: !random.once_in(3),
         }
     }
 
@@ -143,6 +145,9 @@ impl Case {
         }
         if let Some(device) = self.device {
             it = it.device(device);
+        }
+        if self.spare_capacity {
+            it = it.spare_capacity();
         }
         Ok(if self.padded { it.padded() } else { it })
     }
@@ -203,6 +208,9 @@ impl Case {
         }
         if let Some(device) = self.device {
             it = it.device(device);
+        }
+        if self.spare_capacity {
+            it = it.spare_capacity();
         }
         if self.padded { it.padded() } else { it }
     }

@@ -34,7 +34,7 @@ const TABLES: [(char, usize); 9] = [
     ('X', 19),
     ('H', 32),
     ('E', 12),
-    ('W', 8),
+    ('W', 9),
 ];
 
 /// The placeholder for a test that is not written yet.
