@@ -6,7 +6,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericParam, Generics, Type, WherePredicate};
 
 use crate::model::{
-    Beside, Body, DType, Data, Dim, Import, Kind, Layout, Make, Model, Order, Placement, RoleField,
+    Beside, Body, DType, Data, Import, Kind, Layout, Make, Model, Order, Placement, RoleField,
     Shape, Source, Steps,
 };
 use crate::symbol::Unit;
@@ -193,7 +193,7 @@ fn roles<'a>(kind: &Kind<'a>) -> Vec<(RoleField<'a>, &'static str)> {
         Data::Slice { .. } => {}
         Data::Raw { pointer, len, device, .. } => {
             ask(Some(*pointer), "RawPointer");
-            ask(field_of(*len), "Dim");
+            ask(len.field(), "Dim");
             ask(*device, "DeviceField");
         }
     }
@@ -267,10 +267,15 @@ fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)
                     ask(Some(*dims), "ShapeField");
                     ask(*ndim, "NdimField");
                 }
-                Shape::List(dims) => dims.iter().for_each(|dim| ask(field_of(*dim), "Dim")),
+                Shape::List(dims) => dims.iter().for_each(|dim| ask(dim.field(), "Dim")),
             }
             match steps {
                 Steps::Strides(_, field) => ask(Some(*field), "StridesField"),
+                Steps::Listed(_, list) => {
+                    for stride in list {
+                        ask(stride.field(), "StrideField");
+                    }
+                }
                 Steps::Compact { order, pitch } => {
                     if let Order::Field(field) = order {
                         ask(Some(*field), "OrderField");
@@ -291,12 +296,4 @@ fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)
     }
     ask(*device, "DeviceField");
     roles
-}
-
-/// The field that a number in a list refers to, if any.
-fn field_of(dim: Dim<'_>) -> Option<RoleField<'_>> {
-    match dim {
-        Dim::Field(field, _) => Some(field),
-        Dim::Integer(..) | Dim::Constant(_) | Dim::Method(_) | Dim::Any => None,
-    }
 }

@@ -64,7 +64,7 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(strides)]`, `#[dlpack(strides(elements))]` | the stride of each dimension, in elements; without strides the tensor is contiguous, or has the strides of an `ImportedStorage` | a list of integers |
 /// | `#[dlpack(strides(bytes))]` | the stride of each dimension, in bytes | a list of integers |
 /// | `#[dlpack(order)]` | which axis of a contiguous tensor is the fastest | `Order`, or `TryInto<Order>` and `Clone` |
-/// | `#[dlpack(pitch(elements))]` | the stride of the slowest axis, in elements (the leading dimension); the rest is contiguous | an integer |
+/// | `#[dlpack(pitch(elements))]` | the stride of the slowest axis, in elements (the leading dimension), at least the length of a row; the rest is contiguous. An export rejects a smaller pitch: list the strides of rows that overlap above the struct, `strides(hop, 1)` | an integer |
 /// | `#[dlpack(pitch(bytes))]` | the same in bytes: a row pitch | an integer |
 /// | `#[dlpack(offset(elements))]` | number of elements between the start of `data` and the first element of the tensor | an integer |
 /// | `#[dlpack(offset(bytes))]` | the same in bytes | an integer |
@@ -91,6 +91,8 @@ use proc_macro::TokenStream;
 /// | on the struct | meaning |
 /// |---|---|
 /// | `#[dlpack(shape(height, Self::WIDTH, 3))]` | the dimensions: fields that are integers, named constants, integers, and calls of methods: `shape(self.rows(), self.pixels.width())` |
+/// | `#[dlpack(strides(hop, 1))]` | the stride of each axis, in elements: fields, named constants, integers (also negative ones or 0) and calls of methods, as in `shape(..)` |
+/// | `#[dlpack(byte_strides(row_pitch, 4))]` | the same in bytes |
 /// | `#[dlpack(order = column_major)]` | the first axis is the fastest; with `row_major`, the default, the last axis is |
 /// | `#[dlpack(dtype = BF16)]` | the element type of byte storage: a constant of `DataType`, or the path of another constant (`Self::DTYPE`) |
 /// | `#[dlpack(padded)]` | each element narrower than a byte occupies one byte; without this, such elements are packed |
@@ -439,7 +441,7 @@ pub fn derive_storage(input: TokenStream) -> TokenStream {
 ///
 /// | on a field | on the struct |
 /// |---|---|
-/// | `shape`, `strides`, `strides(bytes)`, `ndim` | `shape(height, width, 3)` |
+/// | `shape`, `strides`, `strides(bytes)`, `ndim` | `shape(height, width, 3)`, `strides(row, 1)`, `byte_strides(row, 4)` |
 /// | `order`, `pitch(elements)`, `pitch(bytes)` | `order = column_major` |
 /// | `offset(elements)`, `offset(bytes)`, `byte_offset` | `padded`, `spare_capacity` |
 /// | `len(elements)`, `len(bytes)` | `bound(..)` |

@@ -1,6 +1,7 @@
 //! The input of the expansion. Every value of these types can be expanded.
 
 use proc_macro2::{Span, TokenStream};
+use syn::spanned::Spanned as _;
 use syn::{Expr, ExprPath, Generics, Ident, Member, Path, Type, WherePredicate};
 
 use crate::attr::Require;
@@ -108,14 +109,17 @@ impl<'a> Layout<'a> {
                     }
                     Shape::List(dims) => {
                         for dim in dims {
-                            if let Dim::Field(field, _) = dim {
-                                add(Some(*field), Role::Shape);
-                            }
+                            add(dim.field(), Role::Shape);
                         }
                     }
                 }
                 match steps {
                     Steps::Strides(_, field) => add(Some(*field), Role::Strides),
+                    Steps::Listed(_, list) => {
+                        for stride in list {
+                            add(stride.field(), Role::Strides);
+                        }
+                    }
                     Steps::Compact { order, pitch } => {
                         if let Order::Field(field) = order {
                             add(Some(*field), Role::Order);
@@ -170,6 +174,8 @@ pub(crate) enum Steps<'a> {
     Compact { order: Order<'a>, pitch: Option<(Unit, RoleField<'a>)> },
     /// The list in a field.
     Strides(Unit, RoleField<'a>),
+    /// A list on the struct.
+    Listed(Unit, Vec<Dim<'a>>),
 }
 
 /// Which axis is the fastest.
@@ -191,6 +197,26 @@ pub(crate) enum Dim<'a> {
     Field(RoleField<'a>, Span),
     /// Any size, in an import.
     Any,
+}
+
+impl<'a> Dim<'a> {
+    /// The field that it refers to, if any.
+    pub(crate) fn field(self) -> Option<RoleField<'a>> {
+        match self {
+            Dim::Field(field, _) => Some(field),
+            Dim::Integer(..) | Dim::Constant(_) | Dim::Method(_) | Dim::Any => None,
+        }
+    }
+
+    /// The span of its first token.
+    pub(crate) fn span(self) -> Span {
+        match self {
+            Dim::Integer(_, span) | Dim::Field(_, span) => span,
+            Dim::Constant(path) => path.span(),
+            Dim::Method(call) => call.span(),
+            Dim::Any => Span::call_site(),
+        }
+    }
 }
 
 /// The source of the element type, if it is not the storage.

@@ -31,8 +31,10 @@ pub(crate) const CRATE: &str = "crate";
 pub(crate) const SHAPE: &str = "shape";
 /// On the struct: the fastest axis. On a field: a role.
 pub(crate) const ORDER: &str = "order";
-/// On a field: a role.
+/// On the struct: the strides, in elements. On a field: a role.
 pub(crate) const STRIDES: &str = "strides";
+/// On the struct: the strides, in bytes.
+pub(crate) const BYTE_STRIDES: &str = "byte_strides";
 /// On the struct: the element type. On a field: a role.
 pub(crate) const DTYPE: &str = "dtype";
 /// On the struct: elements narrower than a byte take one each.
@@ -65,8 +67,10 @@ pub(crate) const ROW_MAJOR: &str = "row_major";
 pub(crate) const COLUMN_MAJOR: &str = "column_major";
 
 /// The words on a struct.
-pub(crate) const ON_STRUCT: [&str; 13] = [
+pub(crate) const ON_STRUCT: [&str; 15] = [
     SHAPE,
+    STRIDES,
+    BYTE_STRIDES,
     ORDER,
     DTYPE,
     PADDED,

@@ -2,7 +2,7 @@
 
 import pytest
 from conftest import require
-from dlpack_testing import Counts, Photo, Series, Signal
+from dlpack_testing import Counts, Photo, Series, Signal, Spectrogram
 
 
 @pytest.fixture
@@ -169,3 +169,47 @@ def test_torch():
     with pytest.raises(ValueError, match="contiguous"):
         Signal.from_dlpack(signal.T)
     Signal.from_dlpack(signal.T.contiguous())
+
+
+def windows(np, hop, bins=3):
+    samples = np.arange(7, dtype=np.float32)
+    return np.lib.stride_tricks.sliding_window_view(samples, bins)[::hop]
+
+
+@pytest.mark.parametrize("hop", [1, 2, 3])
+def test_listed_strides_are_those_of_the_windows(np, hop):
+    frames = windows(np, hop)
+    spectrogram = Spectrogram.from_dlpack(frames)
+    assert spectrogram.layout == (len(frames), 3, hop)
+    again = np.from_dlpack(spectrogram)
+    assert (again.shape, again.strides) == (frames.shape, frames.strides)
+    assert address(again) == address(frames)
+    np.testing.assert_array_equal(again, frames)
+
+
+def test_windows_that_overlap_are_read_only(np):
+    samples = np.arange(6, dtype=np.float32)
+    overlapping = np.lib.stride_tricks.as_strided(samples, (2, 3), (8, 4))
+    apart = np.lib.stride_tricks.as_strided(samples, (2, 3), (12, 4))
+    assert not np.from_dlpack(Spectrogram.from_dlpack(overlapping)).flags.writeable
+    again = np.from_dlpack(Spectrogram.from_dlpack(apart))
+    again[1, 0] = 9
+    assert samples[3] == 9
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda np: np.zeros((3, 2), np.float32).T,
+        lambda np: np.zeros((4, 6), np.float32)[:, ::2],
+    ],
+)
+def test_another_stride_than_the_constant_is_an_error(np, wrong):
+    array = wrong(np)
+    found = array.strides[1] // array.itemsize
+    advice = "pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
+    with pytest.raises(ValueError) as info:
+        Spectrogram.from_dlpack(array)
+    assert str(info.value) == f"`Spectrogram`: expected stride 1 to be 1, got {found}; {advice}"
+    mended = np.ascontiguousarray(array)
+    assert Spectrogram.from_dlpack(mended).layout == (*array.shape, array.shape[1])

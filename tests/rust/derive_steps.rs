@@ -71,8 +71,8 @@ fn an_order_and_a_leading_dimension_at_run_time() {
     assert_eq!(error, Error::PitchTooSmall { pitch: 2, row: 3 });
     assert_eq!(
         error.to_string(),
-        "`pitch(elements)` is 2 elements, but a row has 3; it counts from the start of one row to \
-         the start of the next, padding included"
+        "expected a `pitch(elements)` of at least 3, from the start of one row to the start of the \
+         next, got 2; if rows overlap, list the strides instead, as in `#[dlpack(strides(hop, 1))]`"
     );
     let data = (0..4).collect();
     let own = Ordered { data, shape: vec![2, 2], fortran: Order::ColumnMajor, leading: 2 };
@@ -107,8 +107,8 @@ fn a_row_pitch_in_bytes() {
     assert_eq!(error, Error::BytePitchTooSmall { bytes: 4, row: 6 });
     assert_eq!(
         error.to_string(),
-        "`pitch(bytes)` is 4 bytes, but a row has 6; it counts from the start of one row to the \
-         start of the next, padding included"
+        "expected a `pitch(bytes)` of at least 6, from the start of one row to the start of the \
+         next, got 4; if rows overlap, list the strides instead, as in `#[dlpack(strides(hop, 1))]`"
     );
 }
 

@@ -8,6 +8,7 @@ use super::value::{self, ConstDType, ConstOrder, WrittenDim};
 use super::words::{self, Node, packed};
 use super::{Item, Spanned, flag};
 use crate::ctxt::Ctxt;
+use crate::symbol::Unit;
 use crate::{message, symbol};
 
 /// The attributes on the struct or enum.
@@ -15,6 +16,7 @@ use crate::{message, symbol};
 pub(crate) struct StructAttrs {
     krate: Option<Path>,
     pub(crate) shape: Option<Spanned<Vec<WrittenDim>>>,
+    pub(crate) strides: Option<(Unit, Spanned<Vec<WrittenDim>>)>,
     pub(crate) order: Option<Spanned<Option<ConstOrder>>>,
     pub(crate) dtype: Option<Spanned<Option<ConstDType>>>,
     pub(crate) padded: Option<Ident>,
@@ -59,6 +61,15 @@ impl StructAttrs {
                 symbol::SHAPE => {
                     attrs.shape = Some(item.spanned(value::dims(cx, &item)));
                     attrs.names_unread |= cx.count() > before;
+                }
+                word @ (symbol::STRIDES | symbol::BYTE_STRIDES) => {
+                    let unit = if word == symbol::STRIDES { Unit::Elements } else { Unit::Bytes };
+                    let list = item.spanned(value::dims(cx, &item));
+                    attrs.names_unread |= cx.count() > before;
+                    match &attrs.strides {
+                        Some((_, first)) => cx.push(message::contradiction(&list.key, &first.key)),
+                        None => attrs.strides = Some((unit, list)),
+                    }
                 }
                 symbol::SKIP => {
                     attrs.skip = Some(item.spanned(value::field_names(cx, &item)));
@@ -107,9 +118,10 @@ impl StructAttrs {
     /// The keys that describe the layout of this struct itself.
     pub(crate) fn of_a_tensor(&self) -> impl Iterator<Item = &Ident> {
         let shape = self.shape.as_ref().map(|shape| &shape.key);
+        let strides = self.strides.as_ref().map(|(_, strides)| &strides.key);
         let order = self.order.as_ref().map(|order| &order.key);
         let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
         let flags = [self.padded.as_ref(), self.spare_capacity.as_ref()];
-        [shape, order, dtype].into_iter().chain(flags).flatten()
+        [shape, strides, order, dtype].into_iter().chain(flags).flatten()
     }
 }

@@ -126,25 +126,25 @@ pub(super) fn function(cx: &Ctxt, item: &Item) -> Option<ExprPath> {
     path.ok()
 }
 
-/// The dimensions of `shape(...)`.
+/// The numbers of `shape(...)`, `strides(...)` or `byte_strides(...)`.
 pub(super) fn dims(cx: &Ctxt, item: &Item) -> Vec<WrittenDim> {
     let list = match &item.value {
         Value::List(list) => list,
         Value::Assigned(tokens, eq) => {
             let found = tokens.clone().into_iter().next();
-            cx.push(message::expected_dims(found.as_ref(), *eq));
+            cx.push(message::expected_dims(&item.key, found.as_ref(), *eq));
             return Vec::new();
         }
         Value::None => {
-            cx.push(message::shape_of_struct_without_dims(&item.key));
+            cx.push(message::list_missing(&item.key));
             return Vec::new();
         }
     };
     let parser = Punctuated::<ListedDim, Token![,]>::parse_terminated;
     match parse_in(list, list.stream(), parser) {
-        Ok(dims) => dims.iter().filter_map(|dim| listed_dim(cx, dim)).collect(),
+        Ok(dims) => dims.iter().filter_map(|dim| listed_dim(cx, &item.key, dim)).collect(),
         Err(error) => {
-            cx.push(message::expected_dim(error.span()));
+            cx.push(message::expected_dim(&item.key, error.span()));
             Vec::new()
         }
     }
@@ -208,27 +208,34 @@ impl Parse for ListedDim {
     }
 }
 
-fn listed_dim(cx: &Ctxt, dim: &ListedDim) -> Option<WrittenDim> {
+fn listed_dim(cx: &Ctxt, key: &Ident, dim: &ListedDim) -> Option<WrittenDim> {
     match dim {
         ListedDim::Any(underscore) => Some(WrittenDim::Any(underscore.span)),
-        ListedDim::Number(number) => written_dim(cx, number),
+        ListedDim::Number(number) => written_dim(cx, key, number),
     }
 }
 
-/// Parses one number.
-fn written_dim(cx: &Ctxt, dim: &Expr) -> Option<WrittenDim> {
+/// Parses one number of the attribute `key`.
+fn written_dim(cx: &Ctxt, key: &Ident, dim: &Expr) -> Option<WrittenDim> {
     match dim {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(int) => match int.base10_parse::<i64>() {
                 Ok(value) => return Some(WrittenDim::Integer(value, int.span())),
-                Err(_) => cx.push(message::dim_too_large(int)),
+                Err(_) => cx.push(message::dim_too_large(key, int)),
             },
-            other => cx.push(message::expected_dim(other.span())),
+            other => cx.push(message::expected_dim(key, other.span())),
         },
         Expr::Path(path) if path.attrs.is_empty() => return Some(WrittenDim::Path(path.clone())),
-        Expr::Group(group) => return written_dim(cx, &group.expr),
+        Expr::Group(group) => return written_dim(cx, key, &group.expr),
         Expr::Unary(negative) if matches!(negative.op, UnOp::Neg(_)) => {
-            cx.push(message::negative_dim(first(&negative.expr)));
+            if key != symbol::STRIDES && key != symbol::BYTE_STRIDES {
+                cx.push(message::negative_dim(first(&negative.expr)));
+                return None;
+            }
+            if let WrittenDim::Integer(value, span) = written_dim(cx, key, &negative.expr)? {
+                return Some(WrittenDim::Integer(value.wrapping_neg(), span));
+            }
+            cx.push(message::expected_dim(key, first(negative)));
         }
         // `self.width` is the field `width`.
         Expr::Field(ExprField { member: Member::Named(name), base, .. }) if matches!(&**base, Expr::Path(base) if base.path.is_ident("self")) =>
@@ -239,7 +246,7 @@ fn written_dim(cx: &Ctxt, dim: &Expr) -> Option<WrittenDim> {
         computed @ (Expr::MethodCall(_) | Expr::Field(_)) if is_of_self(computed) => {
             return Some(WrittenDim::Method(computed.clone()));
         }
-        other => cx.push(message::expected_dim(first(other))),
+        other => cx.push(message::expected_dim(key, first(other))),
     }
     None
 }
@@ -427,9 +434,11 @@ pub(super) fn raw(cx: &Ctxt, item: &Item) -> Option<RawLen> {
         }
     }
     match parse_in(list, tokens.collect(), Expr::parse) {
-        Ok(len) => Some(RawLen { spelled: item.key.span(), unit, len: written_dim(cx, &len)? }),
+        Ok(len) => {
+            Some(RawLen { spelled: item.key.span(), unit, len: written_dim(cx, &key, &len)? })
+        }
         Err(error) => {
-            cx.push(message::expected_dim(error.span()));
+            cx.push(message::expected_dim(&key, error.span()));
             None
         }
     }

@@ -11,7 +11,8 @@ use crate::attr::{ConstDType, StructAttrs};
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{
-    self, Beside, Data, Dim, Import, ImportVariant, Kind, Make, Placement, RoleField, Shape, Source,
+    self, Beside, Data, Dim, Import, ImportVariant, Kind, Make, Placement, RoleField, Shape,
+    Source, Steps,
 };
 use crate::symbol::Role;
 
@@ -198,11 +199,26 @@ fn refuse_conversions(cx: &Ctxt, fields: &[Field<'_>], layout: &model::Layout<'_
             cx.push(message::with_in_an_import(&with.key, &field.name()));
         }
     }
-    if let Placement::Fields { shape: Shape::List(dims), .. } = &layout.placement {
-        for dim in dims {
-            if let Dim::Method(call) = dim {
-                cx.push(message::method_in_an_import(call.span()));
-            }
+    let Placement::Fields { shape, steps, .. } = &layout.placement else { return };
+    let dims = match shape {
+        Shape::List(dims) => &dims[..],
+        Shape::Field { .. } => &[],
+    };
+    let strides = match steps {
+        Steps::Listed(_, strides) => &strides[..],
+        Steps::Strides(..) | Steps::Compact { .. } => &[],
+    };
+    for dim in dims.iter().chain(strides) {
+        if let Dim::Method(call) = dim {
+            cx.push(message::method_in_an_import(call.span()));
+        }
+    }
+    for (axis, stride) in strides.iter().enumerate() {
+        let Some(field) = stride.field() else { continue };
+        let mut before = dims.iter().chain(&strides[..axis]).filter_map(|dim| dim.field());
+        if before.any(|other| other.member == field.member) {
+            let name = crate::ast::name(field.member);
+            cx.push(message::stride_listed_twice(stride.span(), &name));
         }
     }
 }

@@ -91,7 +91,8 @@ impl<'a> UnmarkedFields<'_, 'a> {
                 &[]
             }
         };
-        let is_said = said_by.iter().any(|role| self.roles.get(*role).is_some());
+        let is_listed = said_by.contains(&Role::Strides) && self.attrs.strides.is_some();
+        let is_said = is_listed || said_by.iter().any(|role| self.roles.get(*role).is_some());
         (!is_said).then_some(like)
     }
 
@@ -161,8 +162,9 @@ impl<'a> UnmarkedFields<'_, 'a> {
     /// The paths in the lists of numbers.
     fn listed(&self) -> impl Iterator<Item = &Ident> {
         let shape = self.attrs.shape.iter().flat_map(|shape| &shape.value);
+        let strides = self.attrs.strides.iter().flat_map(|(_, strides)| &strides.value);
         let lens = self.fields.iter().filter_map(|field| Some(&field.attrs.raw_len.as_ref()?.len));
-        shape.chain(lens).filter_map(|dim| match dim {
+        shape.chain(strides).chain(lens).filter_map(|dim| match dim {
             WrittenDim::Integer(..) | WrittenDim::Method(_) | WrittenDim::Any(_) => None,
             WrittenDim::Path(path) => path.path.get_ident(),
         })

@@ -8,12 +8,12 @@ use super::role_field::role_field;
 use super::roles::{Roles, Taken};
 use super::types;
 use crate::ast::{Field, Input};
-use crate::attr::{ConstDType, ConstOrder, StructAttrs, WrittenDim};
+use crate::attr::{ConstDType, ConstOrder, Spanned, StructAttrs, WrittenDim};
 use crate::ctxt::Ctxt;
 use crate::dtype_names;
 use crate::message;
 use crate::model::{DType, Data, Dim, Layout, Order, Placement, RoleField, Shape, Steps, Tensor};
-use crate::symbol::{Direction, Role};
+use crate::symbol::{Direction, Role, Unit};
 
 /// The maximum length of `shape(...)`: as many dimensions are stored without an allocation.
 const MOST_DIMS: usize = 8;
@@ -188,8 +188,9 @@ impl<'c, 'a> Check<'c, 'a> {
             Some((taken.place()?, role))
         });
         let shape = self.attrs.shape.as_ref().map(|shape| (&shape.key, Role::Shape));
+        let strides = self.attrs.strides.as_ref().map(|(_, strides)| (&strides.key, Role::Strides));
         let order = self.attrs.order.as_ref().map(|order| (&order.key, Role::Order));
-        for (key, role) in by_field.chain(shape).chain(order) {
+        for (key, role) in by_field.chain(shape).chain(strides).chain(order) {
             self.cx.push(message::beside_layout(key, role, &layout.field.name()));
         }
     }
@@ -234,7 +235,9 @@ impl<'c, 'a> Check<'c, 'a> {
         let path = match dim {
             WrittenDim::Integer(value, span) => return Some(Dim::Integer(*value, *span)),
             WrittenDim::Path(path) => path,
-            WrittenDim::Method(call) if role == Role::Shape => return Some(Dim::Method(call)),
+            WrittenDim::Method(call) if matches!(role, Role::Shape | Role::Strides) => {
+                return Some(Dim::Method(call));
+            }
             WrittenDim::Any(_)
                 if role == Role::Shape && self.cx.direction() == Direction::Import =>
             {
@@ -242,6 +245,10 @@ impl<'c, 'a> Check<'c, 'a> {
             }
             WrittenDim::Any(place) if role == Role::Shape => {
                 self.cx.push(message::any_size_in_an_export(*place));
+                return None;
+            }
+            WrittenDim::Any(place) if role == Role::Strides => {
+                self.cx.push(message::any_stride(*place));
                 return None;
             }
             WrittenDim::Method(_) | WrittenDim::Any(_) => {
@@ -277,14 +284,26 @@ impl<'c, 'a> Check<'c, 'a> {
     fn steps(&self) -> Steps<'a> {
         let (constant, field) = (&self.attrs.order, self.roles.get(Role::Order));
         let pitch = self.roles.get(Role::Pitch);
-        if let Some(strides) = self.roles.get(Role::Strides) {
+        let (listed, strides) = (&self.attrs.strides, self.roles.get(Role::Strides));
+        if listed.is_some() || strides.is_some() {
             let constant = constant.as_ref().map(|order| (&order.key, Role::Order));
             let field = field.and_then(|order| Some((order.place()?, Role::Order)));
             let pitch = pitch.and_then(|pitch| Some((pitch.place()?, Role::Pitch)));
+            let name = strides.map(|strides| strides.field.name());
             for (key, role) in [constant, field, pitch].into_iter().flatten() {
-                self.cx.push(message::beside_strides(key, role, &strides.field.name()));
+                self.cx.push(message::beside_strides(key, role, name.as_deref()));
             }
-            return Steps::Strides(strides.unit, strides.role_field());
+        }
+        match (listed, strides) {
+            (Some((unit, list)), strides) => {
+                if let Some(strides) = strides {
+                    let name = strides.field.name();
+                    self.cx.push(message::given_twice(&list.key, Role::Strides, &name));
+                }
+                return Steps::Listed(*unit, self.listed_strides(list));
+            }
+            (None, Some(strides)) => return Steps::Strides(strides.unit, strides.role_field()),
+            (None, None) => {}
         }
         let order = match (constant, field) {
             (None, None) => Order::Default,
@@ -301,6 +320,27 @@ impl<'c, 'a> Check<'c, 'a> {
             }
         };
         Steps::Compact { order, pitch: self.roles.counted(Role::Pitch) }
+    }
+
+    /// The strides in a list on the struct.
+    fn listed_strides(&self, list: &'a Spanned<Vec<WrittenDim>>) -> Vec<Dim<'a>> {
+        if let [WrittenDim::Path(path)] = &list.value[..] {
+            let unit = path.path.get_ident().filter(|word| {
+                Unit::ALL.into_iter().any(|unit| *word == unit.word())
+                    && !self.fields.iter().any(|field| field.is_named(&word.to_string()))
+            });
+            if let Some(unit) = unit {
+                self.cx.push(message::unit_of_listed_strides(unit));
+                return Vec::new();
+            }
+        }
+        if let Some(shape) = &self.attrs.shape {
+            let (strides, dims) = (list.value.len(), shape.value.len());
+            if strides != dims && !self.unread && !self.attrs.names_unread {
+                self.cx.push(message::other_rank(&list.key, strides, dims));
+            }
+        }
+        list.value.iter().filter_map(|stride| self.dim(stride, Role::Strides)).collect()
     }
 
     fn dtype(&self) -> Option<DType<'a>> {

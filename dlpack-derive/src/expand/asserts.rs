@@ -6,7 +6,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, Generics, Type};
 
 use crate::bounds::Params;
-use crate::model::{Dropped, Kind, Layout, Model, Placement, Shape, Steps};
+use crate::model::{Dim, Dropped, Kind, Layout, Model, Placement, Shape, Steps};
 
 pub(super) fn asserts(model: &Model<'_>) -> TokenStream {
     let owned = model.owned.iter().map(|(ty, dropped)| {
@@ -45,7 +45,7 @@ pub(super) fn unmarked_fields(
             "field `{name}` of `{ident}` holds integers or `bool`s, and nothing says whether it \
              is part of the layout\n= help: write `{skip}` above it if it is not; if it is, mark \
              it with its role, such as `#[dlpack(pitch(elements))]`, or list it in \
-             `#[dlpack(shape(..))]`"
+             `#[dlpack(shape(..))]` or `#[dlpack(strides(..))]`"
         ));
         let place = here.located_at(field.ty.span());
         constants.push(quote_spanned! {place=>
@@ -88,34 +88,41 @@ fn static_type(tokens: TokenStream) -> Option<TokenStream> {
 /// Asserts as many strides as dimensions, if the types contain both numbers.
 fn same_rank(model: &Model<'_>) -> Option<TokenStream> {
     let Kind::Tensor(tensor) = &model.kind else { return None };
-    let Placement::Fields { shape, steps: Steps::Strides(_, strides), .. } =
-        &tensor.layout.placement
-    else {
-        return None;
-    };
+    let Placement::Fields { shape, steps, .. } = &tensor.layout.placement else { return None };
+    let params = Params::of(model.generics);
     let converted = |field: &crate::model::RoleField<'_>| field.with.is_some();
-    if converted(strides) || matches!(shape, Shape::Field { dims, .. } if converted(dims)) {
+    // The error points to the strides.
+    let (here, strides_rank) = match steps {
+        Steps::Strides(_, strides) if !converted(strides) => {
+            (strides.ty.span(), rank(strides.ty, &params, strides.ty.span())?)
+        }
+        Steps::Listed(_, list) => {
+            let here = list.first().map_or_else(Span::call_site, |first| first.span());
+            (here, listed_rank(list, here))
+        }
+        Steps::Strides(..) | Steps::Compact { .. } => return None,
+    };
+    if matches!(shape, Shape::Field { dims, .. } if converted(dims)) {
         return None;
     }
-    // The error points to the strides.
-    let here = strides.ty.span();
-    let params = Params::of(model.generics);
     let shape_rank = match shape {
         // If there is an `ndim`, an array may be longer than the rank.
         Shape::Field { ndim: Some(_), .. } => return None,
         Shape::Field { dims, ndim: None } => rank(dims.ty, &params, here)?,
-        Shape::List(dims) => {
-            let mut rank = Literal::usize_unsuffixed(dims.len());
-            rank.set_span(here);
-            rank.into_token_stream()
-        }
+        Shape::List(dims) => listed_rank(dims, here),
     };
-    let strides_rank = rank(strides.ty, &params, here)?;
     // Two equal numbers need no assertion.
     let equal = shape_rank.to_string() == strides_rank.to_string();
     let assert =
         || quote_spanned!(here=> __dlpack::assert_same_rank::<#shape_rank, #strides_rank>(););
     (!equal).then(assert)
+}
+
+/// The length of a list on the struct as a generic argument.
+fn listed_rank(list: &[Dim<'_>], here: Span) -> TokenStream {
+    let mut rank = Literal::usize_unsuffixed(list.len());
+    rank.set_span(here);
+    rank.into_token_stream()
 }
 
 /// The length of an array type as a generic argument, if it does not depend on a parameter.

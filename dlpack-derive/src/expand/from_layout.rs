@@ -6,7 +6,7 @@ use syn::{Generics, WherePredicate};
 
 use super::asserts;
 use super::import::{made_of, parts};
-use super::requirements::{order_of_copy, wants_of_layout};
+use super::requirements::{listed_strides, order_of_copy, wants_of_layout};
 use crate::bounds;
 use crate::model::{Layout, Make};
 
@@ -21,7 +21,8 @@ pub(crate) fn from_layout(
     let here = Span::mixed_site();
     let (params, args, _) = generics.split_for_impl();
     let where_clause = bounds::where_from_layout(generics, bound, layout);
-    let wants = wants_of_layout(layout, false);
+    let mut wants = wants_of_layout(layout, false);
+    wants.extend(listed_strides(layout, true));
     let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> __tensor)));
     let order = order_of_copy(layout);
     let unmarked = asserts::unmarked_fields(ident, generics, layout);

@@ -13,8 +13,8 @@ use super::requirements::{
 use super::tokens::{filled, local, or_return};
 use crate::bounds;
 use crate::model::{
-    Beside, DType, Dim, Import, ImportVariant, Layout, Make, Order, Placement, RoleField, Shape,
-    Source, Steps,
+    Beside, DType, Import, ImportVariant, Layout, Make, Order, Placement, RoleField, Shape, Source,
+    Steps,
 };
 use crate::symbol::Unit;
 
@@ -208,9 +208,9 @@ pub(super) fn parts<'a>(
                 }
                 Shape::List(dims) => {
                     for (axis, dim) in dims.iter().enumerate() {
-                        if let Dim::Field(field, _) = dim {
+                        if let Some(field) = dim.field() {
                             let axis = Literal::usize_unsuffixed(axis);
-                            add(*field, "extent", Some(axis.into_token_stream()));
+                            add(field, "extent", Some(axis.into_token_stream()));
                         }
                     }
                 }
@@ -221,6 +221,15 @@ pub(super) fn parts<'a>(
                     let room = local(if spare { "SPARE" } else { "FILLED" });
                     let room = quote_spanned!(here=> __dlpack::#room);
                     add(*field, by_unit(*unit, "strides", "byte_strides"), Some(room));
+                }
+                Steps::Listed(unit, list) => {
+                    let function = by_unit(*unit, "stride", "byte_stride");
+                    for (axis, stride) in list.iter().enumerate() {
+                        if let Some(field) = stride.field() {
+                            let axis = Literal::usize_unsuffixed(axis);
+                            add(field, function, Some(axis.into_token_stream()));
+                        }
+                    }
                 }
                 Steps::Compact { order, pitch } => {
                     if let Order::Field(field) = order {

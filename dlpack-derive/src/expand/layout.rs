@@ -182,6 +182,11 @@ impl<'a> Writer<'a> {
             Steps::Strides(unit, strides) => {
                 self.change(by_unit(*unit, "strides", "byte_strides"), *strides);
             }
+            Steps::Listed(unit, list) => {
+                let list = list.iter().map(|stride| Self::number(*stride, "stride"));
+                let function = local(by_unit(*unit, "listed_strides", "listed_byte_strides"));
+                self.set(quote_spanned!(here=> __dlpack::#function(__shaped, [#(#list),*])));
+            }
         }
     }
 
@@ -190,7 +195,7 @@ impl<'a> Writer<'a> {
     fn list(&mut self, dims: &[Dim<'a>]) -> (&'static str, TokenStream) {
         let here = Span::mixed_site();
         if dims.iter().any(|dim| matches!(dim, Dim::Field(..) | Dim::Method(_))) {
-            let dims: Vec<_> = dims.iter().map(|dim| Self::extent(*dim)).collect();
+            let dims = dims.iter().map(|dim| Self::number(*dim, "extent"));
             return ("extents", quote_spanned!(here=> [#(#dims),*]));
         }
         let generic = !self.generics.params.is_empty();
@@ -223,8 +228,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A dimension, as an `i64`, at run time.
-    fn extent(dim: Dim<'a>) -> TokenStream {
+    /// A dimension or a stride, as an `Option<i64>`, at run time. `function` converts a field.
+    fn number(dim: Dim<'a>, function: &str) -> TokenStream {
         match dim {
             Dim::Integer(value, span) => {
                 let value = integer(value, span);
@@ -240,10 +245,10 @@ impl<'a> Writer<'a> {
                 quote_spanned!(here=> __dlpack::extent(&__dlpack::integer(#call)))
             }
             Dim::Field(field, _) => {
-                let (ty, field) = (field.ty, borrowed(field));
-                quote_spanned!(Span::mixed_site()=> __dlpack::extent::<#ty>(#field))
+                let (ty, field, function) = (field.ty, borrowed(field), local(function));
+                quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#field))
             }
-            // `check` rejects it in an export.
+            // `check` rejects it in an export, and as a stride.
             Dim::Any => TokenStream::new(),
         }
     }

@@ -7,11 +7,13 @@ use syn::spanned::Spanned as _;
 use super::tokens::local;
 use crate::attr::{ConstDType, ConstOrder, Require};
 use crate::model::{DType, Dim, Layout, Order, Placement, Shape, Steps};
+use crate::symbol::Unit;
 
 /// The requirements of the roles.
 pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
     let here = Span::mixed_site();
     let mut wants = wants_beside_strides(layout, copy);
+    wants.extend(listed_strides(layout, copy));
     if copy {
         return wants;
     }
@@ -28,6 +30,50 @@ pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStrea
     };
     if !offset_known || layout.len.is_some() {
         wants.push(quote_spanned!(here=> __dlpack::Requirement::NothingBefore));
+    }
+    wants
+}
+
+/// The constants in a list of strides, which a tensor or a copy of it must have.
+pub(super) fn listed_strides(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
+    let here = Span::mixed_site();
+    let Placement::Fields { shape, steps: Steps::Listed(unit, list), .. } = &layout.placement
+    else {
+        return Vec::new();
+    };
+    let mut wants = Vec::new();
+    if let Shape::Field { .. } = shape {
+        let rank = Literal::usize_unsuffixed(list.len());
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#rank])));
+    }
+    let place = if copy {
+        let order = order_of_copy(layout);
+        quote_spanned!(here=> __dlpack::Option::Some(#order))
+    } else {
+        quote_spanned!(here=> __dlpack::Option::None)
+    };
+    let unit = local(match unit {
+        Unit::Elements => "Elements",
+        Unit::Bytes => "Bytes",
+    });
+    for (axis, stride) in list.iter().enumerate() {
+        let axis = Literal::usize_unsuffixed(axis);
+        let needed = match stride {
+            Dim::Integer(value, span) => {
+                let mut value = Literal::i64_unsuffixed(*value);
+                value.set_span(here.located_at(*span));
+                quote_spanned!(here=> __dlpack::Option::Some(#value))
+            }
+            Dim::Constant(path) => {
+                let at = here.located_at(path.span());
+                quote_spanned!(at=> __dlpack::constant(&__dlpack::integer(#path)))
+            }
+            // `check` rejects the last two.
+            Dim::Field(..) | Dim::Method(_) | Dim::Any => continue,
+        };
+        wants.push(quote_spanned! {here=>
+            __dlpack::Requirement::Stride(#axis, __dlpack::StrideUnit::#unit, #needed, #place)
+        });
     }
     wants
 }
@@ -73,6 +119,11 @@ pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
             quote_spanned!(here=> __dlpack::layout::<#ty>().order())
         }
         Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
+            quote_spanned!(here=> __dlpack::Order::ColumnMajor)
+        }
+        Placement::Fields { steps: Steps::Listed(Unit::Elements, list), .. }
+            if matches!(list[..], [Dim::Integer(1, _), .., Dim::Field(..)]) =>
+        {
             quote_spanned!(here=> __dlpack::Order::ColumnMajor)
         }
         Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),

@@ -54,20 +54,6 @@ pub(crate) fn belongs_on_a_field(item: &Item) -> Error {
         _ if word == symbol::UNSAFE => "unsafe(ptr, len(elements) = size)".to_owned(),
         _ => word.clone(),
     };
-    if let (symbol::STRIDES, Value::List(list)) = (word.as_str(), &item.value) {
-        let unit = Unit::ALL.into_iter().find(|unit| unit.word() == list.stream().to_string());
-        let unit = unit.unwrap_or(Unit::Elements).word();
-        return refusal(
-            key.span(),
-            format!("not expected here; `{key}` belongs on a field"),
-            format!(
-                "hold the strides of all axes in an array, and write `#[dlpack(strides({unit}))]` \
-                 above it; one field for the step from row to row is marked \
-                 `#[dlpack(pitch({unit}))]`, with `#[dlpack(order = column_major)]` above the \
-                 struct if it is the step from column to column"
-            ),
-        );
-    }
     let field = match item.assigned_word() {
         Some(field) => format!("field `{field}`"),
         None => "the field that it is about".to_owned(),
@@ -84,6 +70,7 @@ pub(super) fn on_the_struct(word: &str) -> &str {
     match word {
         symbol::CRATE => "crate = my::dlpack_traits",
         symbol::SHAPE => "shape(3, 224, 224)",
+        symbol::STRIDES | symbol::BYTE_STRIDES => "strides(row_stride, 1)",
         symbol::ORDER => "order = column_major",
         symbol::DTYPE => "dtype = BF16",
         symbol::BOUND => "bound(T: Element)",

@@ -73,8 +73,18 @@ pub(crate) fn with_in_an_import(key: &Ident, field: &str) -> Error {
 pub(crate) fn method_in_an_import(call: Span) -> Error {
     refusal(
         call,
-        "an import cannot fill a dimension that a method computes",
-        "import a struct with this dimension in a field, and make this one from it",
+        "an import cannot fill what a method computes",
+        "import a struct with this number in a field, and make this one from it",
+    )
+}
+
+/// `field` is a listed stride, and also a dimension or another stride.
+pub(crate) fn stride_listed_twice(place: Span, field: &str) -> Error {
+    refusal(
+        place,
+        format!("an import fills `{field}` with one number of the tensor, but it is listed twice"),
+        "list a field of its own for this stride, or leave `strides(..)` out if the elements are \
+         contiguous",
     )
 }
 

@@ -87,17 +87,24 @@ pub(crate) fn role_and_skip(field: &str, role: &str, skip: Span) -> Error {
 
 // ---- roles that exclude each other ----
 
-pub(crate) fn beside_strides(key: &Ident, role: Role, strides: &str) -> Error {
+/// `strides` is the field that holds them, if they are not listed above the struct.
+pub(crate) fn beside_strides(key: &Ident, role: Role, strides: Option<&str>) -> Error {
     let word = role.word();
+    let either = match role {
+        Role::Pitch => "a pitch",
+        _ => "an order",
+    };
     refusal(
         key.span(),
-        format!(
-            "a tensor has either strides or {}, but field `{strides}` is the `strides`",
-            match role {
-                Role::Pitch => "a pitch",
-                _ => "an order",
-            }
-        ),
+        match strides {
+            Some(field) => format!(
+                "a tensor has either strides or {either}, but field `{field}` is the `strides`"
+            ),
+            None => format!(
+                "a tensor has either strides or {either}, but the strides are listed above the \
+                 struct"
+            ),
+        },
         format!("remove one of the two: strides already say what `{word}` would say"),
     )
 }
@@ -230,7 +237,8 @@ pub(crate) fn unmarked_field(
         Numbers::Integer => (
             "an integer",
             "mark it with what it counts, such as `#[dlpack(pitch(elements))]` or \
-             `#[dlpack(offset(bytes))]`, or list it as a dimension in `#[dlpack(shape(..))]`",
+             `#[dlpack(offset(bytes))]`, or list it in `#[dlpack(shape(..))]` or \
+             `#[dlpack(strides(..))]`",
         ),
         Numbers::Integers => {
             ("integers", "mark it `#[dlpack(shape)]`, `#[dlpack(strides)]` or `#[dlpack(data)]`")
@@ -279,15 +287,16 @@ pub(crate) fn lookalike(field: &Ident, role: Role, skip: &str) -> Error {
     )
 }
 
-/// There is no role for the stride of a single axis, only for that of the slowest.
+/// There is no role for the stride of a single axis: a list contains it.
 pub(crate) fn lookalike_step(field: &Ident, skip: &str) -> Error {
     refusal(
         field.span(),
         format!("field `{field}` looks like a stride, but has no attribute that says so"),
         format!(
-            "write `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]` above it if that is \
-             how far one row is behind the one before it; strides of all axes are an array, \
-             marked `#[dlpack(strides)]`; write `{skip}` if it is not part of the tensor"
+            "list the stride of each axis above the struct, as in `#[dlpack(strides({field}, 1))]` \
+             or, in bytes, `#[dlpack(byte_strides({field}, 4))]`; the distance of rows that do not \
+             overlap can be marked `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]`; \
+             write `{skip}` if it is not part of the tensor"
         ),
     )
 }

@@ -5,7 +5,8 @@ use quote::ToTokens as _;
 use syn::{Error, LitInt, Path};
 
 use super::attribute::on_the_struct;
-use super::{describe, refusal};
+use super::{counted, describe, refusal};
+use crate::symbol;
 
 pub(crate) fn takes_no_value(key: &Ident, value: Span) -> Error {
     refusal(value, format!("`{key}` takes no value here"), format!("write `#[dlpack({key})]`"))
@@ -99,30 +100,50 @@ pub(crate) fn expected_unit(key: &Ident, found: Option<&TokenTree>, place: Span)
 
 // ---- numbers ----
 
-pub(crate) fn expected_dims(found: Option<&TokenTree>, eq: Span) -> Error {
+/// Whether the list has the strides instead of the dimensions.
+fn is_strides(key: &Ident) -> bool {
+    key == symbol::STRIDES || key == symbol::BYTE_STRIDES
+}
+
+pub(crate) fn expected_dims(key: &Ident, found: Option<&TokenTree>, eq: Span) -> Error {
+    let (numbers, example) =
+        if is_strides(key) { ("strides", "row_stride, 1") } else { ("dimensions", "3, 224, 224") };
     refusal(
         found.map_or(eq, TokenTree::span),
-        format!("expected dimensions in parentheses after `shape`, found {}", describe(found)),
-        "write `#[dlpack(shape(3, 224, 224))]`, without `=`",
+        format!("expected {numbers} in parentheses after `{key}`, found {}", describe(found)),
+        format!("write `#[dlpack({key}({example}))]`, without `=`"),
     )
 }
 
-pub(crate) fn shape_of_struct_without_dims(key: &Ident) -> Error {
+pub(crate) fn list_missing(key: &Ident) -> Error {
+    let (numbers, example, field) = if is_strides(key) {
+        ("stride of each axis", "row_stride, 1", "strides")
+    } else {
+        ("size of each dimension", "height, width, 3", "shape")
+    };
     refusal(
         key.span(),
-        "`shape` on the struct needs the dimensions",
-        "list fields and constants: `#[dlpack(shape(height, width, 3))]`; or mark a field \
-         `#[dlpack(shape)]`",
+        format!("`{key}` on the struct needs the {numbers}"),
+        format!(
+            "list fields and constants: `#[dlpack({key}({example}))]`; or mark a field \
+             `#[dlpack({field})]`"
+        ),
     )
 }
 
-pub(crate) fn expected_dim(found: Span) -> Error {
+pub(crate) fn expected_dim(key: &Ident, found: Span) -> Error {
+    let (number, fields, calls) = if is_strides(key) {
+        ("stride", "row_stride, Self::STEP", "self.row_stride(), 1")
+    } else {
+        ("dimension", "height, Self::WIDTH", "self.height(), self.pixels.width()")
+    };
     refusal(
         found,
         "expected an integer, the name of a field, a named constant, or a call of a method",
-        "name the field that holds the dimension, or a constant: \
-         `#[dlpack(shape(height, Self::WIDTH))]`; one that is computed is the result of a \
-         method: `#[dlpack(shape(self.height(), self.pixels.width()))]`",
+        format!(
+            "name the field that holds the {number}, or a constant: `#[dlpack({key}({fields}))]`; \
+             one that is computed is the result of a method: `#[dlpack({key}({calls}))]`"
+        ),
     )
 }
 
@@ -150,10 +171,11 @@ pub(crate) fn negative_dim(found: Span) -> Error {
     )
 }
 
-pub(crate) fn dim_too_large(found: &LitInt) -> Error {
+pub(crate) fn dim_too_large(key: &Ident, found: &LitInt) -> Error {
+    let number = if is_strides(key) { "stride" } else { "dimension" };
     refusal(
         found.span(),
-        format!("dimension `{found}` does not fit in the `i64` that DLPack stores"),
+        format!("{number} `{found}` does not fit in the `i64` that DLPack stores"),
         format!("use at most `{}`", i64::MAX),
     )
 }
@@ -163,6 +185,40 @@ pub(crate) fn too_many_dims(first_beyond: Span, dims: usize, most: usize) -> Err
         first_beyond,
         format!("`shape` lists {dims} dimensions, but at most {most} can be listed"),
         "keep the dimensions in an array, and mark that field `#[dlpack(shape)]`",
+    )
+}
+
+pub(crate) fn any_stride(underscore: Span) -> Error {
+    refusal(
+        underscore,
+        "`_` accepts any size in `shape`, but a stride has to be known to read the elements",
+        "name a field that holds the stride, as in `#[dlpack(strides(row_stride, 1))]`; without \
+         `strides(..)`, an `ImportedStorage` keeps any strides",
+    )
+}
+
+/// `unit` is the only word in the list, and not the name of a field.
+pub(crate) fn unit_of_listed_strides(unit: &Ident) -> Error {
+    refusal(
+        unit.span(),
+        format!("`{unit}` is the unit of a field, but above the struct `strides` lists numbers"),
+        format!(
+            "list the stride of each axis, in elements, as in `#[dlpack(strides(row_stride, 1))]`, \
+             or in bytes with `byte_strides(..)`; strides in an array are a field marked \
+             `#[dlpack(strides({unit}))]`"
+        ),
+    )
+}
+
+pub(crate) fn other_rank(key: &Ident, strides: usize, dims: usize) -> Error {
+    refusal(
+        key.span(),
+        format!(
+            "`{key}` lists {}, but `shape` lists {}",
+            counted(strides, "stride"),
+            counted(dims, "dimension")
+        ),
+        "list one stride for each dimension, in the same order",
     )
 }
 

@@ -101,6 +101,42 @@ pub fn byte_strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &D)
     shaped.byte_strides(field.list())
 }
 
+/// Converts one of the strides in `strides(hop, 1)`; `None` if it does not fit.
+#[inline(always)]
+pub fn stride<I: StrideField>(stride: &I) -> Option<i64> {
+    stride.int().to_i64()
+}
+
+/// The strides in a list, or the error for one that does not fit.
+fn listed<const N: usize>(list: [Option<i64>; N]) -> Result<[i64; N], Error> {
+    let mut strides = [0; N];
+    for (axis, (to, from)) in strides.iter_mut().zip(list).enumerate() {
+        *to = from.ok_or(Error::StrideTooLarge { axis })?;
+    }
+    Ok(strides)
+}
+
+/// Applies the strides in `strides(hop, 1)`.
+#[inline]
+pub fn listed_strides<const N: usize>(shaped: Shaped<'_>, list: [Option<i64>; N]) -> Shaped<'_> {
+    match listed(list) {
+        Ok(strides) => shaped.strides_from(&strides),
+        Err(error) => shaped.refused(error),
+    }
+}
+
+/// Applies the strides in `byte_strides(pitch, 4)`.
+#[inline]
+pub fn listed_byte_strides<const N: usize>(
+    shaped: Shaped<'_>,
+    list: [Option<i64>; N],
+) -> Shaped<'_> {
+    match listed(list) {
+        Ok(strides) => shaped.byte_strides(&strides),
+        Err(error) => shaped.refused(error),
+    }
+}
+
 /// Converts one of the dimensions in `shape(height, width)`; `None` if it does
 /// not fit.
 #[inline(always)]
@@ -224,6 +260,9 @@ integers! {
     /// A field that can be the `offset(elements)`.
     OffsetField: "`{Self}` cannot be the `offset` of a tensor",
         "use an integer, such as `usize`: the elements between the start of `data` and the first one";
+    /// A field in `strides(hop, 1)`.
+    StrideField: "`{Self}` cannot be one of the `strides` of a tensor",
+        "use an integer, such as `usize` or `isize`; a list of all strides is a field marked `#[dlpack(strides)]`";
     /// A field that can be the `pitch`.
     PitchField: "`{Self}` cannot be the `pitch` of a tensor",
         "use an integer, such as `usize`: how far one row is behind the one before it";

@@ -42,10 +42,10 @@ pub use converted::{
 };
 pub use fields::{
     ByteOffsetField, DTypeField, DeviceField, LayoutField, LenField, NdimField, OffsetField,
-    OrderField, PitchField, ShapeField, StridesField, SyncField, byte_len, byte_offset, byte_pitch,
-    byte_strides, column_major, constants, device, dtype, extent, extents, layout, len, ndim,
-    offset, order, padded, pitch, shape, shape_and_strides, shape_of_rank, spare_capacity, strides,
-    wait,
+    OrderField, PitchField, ShapeField, StrideField, StridesField, SyncField, byte_len,
+    byte_offset, byte_pitch, byte_strides, column_major, constants, device, dtype, extent, extents,
+    layout, len, listed_byte_strides, listed_strides, ndim, offset, order, padded, pitch, shape,
+    shape_and_strides, shape_of_rank, spare_capacity, stride, strides, wait,
 };
 pub use inner::{
     Inner, inner_describe, inner_describe_mut, inner_share, inner_storage, inner_sync_for,

@@ -173,7 +173,8 @@ impl<'a> Shaped<'a> {
     }
 
     /// Sets the stride of the slowest axis of a contiguous layout, in **elements**: the
-    /// leading dimension of a padded matrix.
+    /// leading dimension of a padded matrix. [`Error::PitchTooSmall`] if it is smaller than a row:
+    /// rows that overlap have [`strides`](Self::strides).
     #[inline(always)]
     pub fn pitch<I: Dim>(self, elements: I) -> Self {
         self.with_pitch(elements.to_i64().map(Amount::Elements))

@@ -10,9 +10,6 @@ use crate::dtype::DataType;
 const UNITS: &str = "if it counts elements, write `elements` instead of `bytes`; otherwise copy \
                      the elements to a layout that DLPack can describe";
 
-const FROM_ROW_TO_ROW: &str =
-    "it counts from the start of one row to the start of the next, padding included";
-
 impl fmt::Display for Error {
     #[expect(clippy::too_many_lines, reason = "one sentence per reason")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,13 +44,8 @@ impl fmt::Display for Error {
                     _ => write!(f, "the {bits} bits of an element; {UNITS}"),
                 }
             }
-            Error::PitchTooSmall { pitch, row } => write!(
-                f,
-                "`pitch(elements)` is {pitch} elements, but a row has {row}; {FROM_ROW_TO_ROW}"
-            ),
-            Error::BytePitchTooSmall { bytes, row } => {
-                write!(f, "`pitch(bytes)` is {bytes} bytes, but a row has {row}; {FROM_ROW_TO_ROW}")
-            }
+            Error::PitchTooSmall { pitch, row } => pitch_too_small(f, "elements", row, pitch),
+            Error::BytePitchTooSmall { bytes, row } => pitch_too_small(f, "bytes", row, bytes),
             Error::PitchOutOfRange => {
                 f.write_str("the pitch is negative or does not fit in 64 signed bits")
             }
@@ -247,4 +239,15 @@ impl fmt::Display for Error {
             Error::Custom(reason) => f.write_str(reason),
         }
     }
+}
+
+/// Writes the error of a pitch. Rows that overlap are strides, because a pitch is also how an import
+/// recognizes rows that lie one after the other.
+fn pitch_too_small(f: &mut fmt::Formatter<'_>, unit: &str, row: i64, pitch: i64) -> fmt::Result {
+    write!(
+        f,
+        "expected a `pitch({unit})` of at least {row}, from the start of one row to the start of the \
+         next, got {pitch}; if rows overlap, list the strides instead, as in \
+         `#[dlpack(strides(hop, 1))]`"
+    )
 }

@@ -150,6 +150,19 @@ pub enum MismatchKind {
         /// The required order; `None` if both orders are accepted.
         order: Option<Order>,
     },
+    /// A stride of that size, which the type states as a constant.
+    Stride {
+        /// The axis.
+        axis: usize,
+        /// The required stride.
+        needed: i64,
+        /// The actual stride.
+        found: i64,
+        /// Whether both are in bytes; otherwise they are in elements.
+        in_bytes: bool,
+        /// The order in which a contiguous copy has that stride, if one has it.
+        contiguous: Option<Order>,
+    },
     /// No element before the first one, because the type has no field for an offset.
     /// Negative strides place elements there.
     NothingBefore {

@@ -35,6 +35,14 @@ pub struct ShapeByName {
     placement: Dense,
 }
 
+#[derive(DLPackExport)]
+#[dlpack(strides(2, 1))]
+pub struct Strides {
+    data: Vec<u8>,
+    #[dlpack(layout)]
+    placement: Dense,
+}
+
 fn main() {}
 
 pub fn compiles_all_the_same(
@@ -42,9 +50,11 @@ pub fn compiles_all_the_same(
     offset: Offset,
     order_image: OrderImage,
     shape_by_name: ShapeByName,
+    strides: Strides,
 ) {
     let _ = constant_shape.into_dlpack();
     let _ = offset.into_dlpack();
     let _ = order_image.into_dlpack();
     let _ = shape_by_name.into_dlpack();
+    let _ = strides.into_dlpack();
 }

@@ -27,14 +27,24 @@ pub struct Pitch {
     pitch: usize,
 }
 
+#[derive(DLPackExport)]
+#[dlpack(strides(row, 1), order = column_major)]
+pub struct Listed {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    row: usize,
+}
+
 fn main() {}
 
 pub fn compiles_all_the_same(
     order_image: OrderImage,
     order_field: OrderField,
     pitch: Pitch,
+    listed: Listed,
 ) {
     let _ = order_image.into_dlpack();
     let _ = order_field.into_dlpack();
     let _ = pitch.into_dlpack();
+    let _ = listed.into_dlpack();
 }

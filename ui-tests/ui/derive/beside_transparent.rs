@@ -18,10 +18,15 @@ pub struct Tensor {
     shape: [usize; 2],
 }
 
+#[derive(DLPackExport)]
+#[dlpack(transparent, strides(2, 1))]
+pub struct Strides(Tensor);
+
 fn main() {}
 
-pub fn compiles_all_the_same(role: Role, shape: Shape, spare: Spare) {
+pub fn compiles_all_the_same(role: Role, shape: Shape, spare: Spare, strides: Strides) {
     let _ = role.into_dlpack();
     let _ = shape.into_dlpack();
     let _ = spare.into_dlpack();
+    let _ = strides.into_dlpack();
 }

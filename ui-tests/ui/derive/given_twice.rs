@@ -17,9 +17,22 @@ pub struct OrderImage {
     order: dlpack_traits::Order,
 }
 
+#[derive(DLPackExport)]
+#[dlpack(byte_strides(row, 1))]
+pub struct Strided {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    row: usize,
+    strides: [usize; 2],
+}
+
 fn main() {}
 
-pub fn compiles_all_the_same(dtype: Dtype, order_image: OrderImage) {
+pub fn compiles_all_the_same(
+    dtype: Dtype, order_image: OrderImage,
+    strided: Strided,
+) {
     let _ = dtype.into_dlpack();
     let _ = order_image.into_dlpack();
+    let _ = strided.into_dlpack();
 }

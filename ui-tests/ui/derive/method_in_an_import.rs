@@ -12,8 +12,25 @@ impl Rows {
     }
 }
 
+#[derive(DLPackImport)]
+#[dlpack(strides(1, self.column()))]
+pub struct Columns {
+    data: ImportedStorage<f32>,
+    shape: [usize; 2],
+}
+
+impl Columns {
+    pub fn column(&self) -> usize {
+        2
+    }
+}
+
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: fn() -> dlpack_traits::ImportedTensor) {
+pub fn compiles_all_the_same(
+    tensor: fn() -> dlpack_traits::ImportedTensor,
+    other: fn() -> dlpack_traits::ImportedTensor,
+) {
     let _ = Rows::from_dlpack(tensor());
+    let _ = Columns::from_dlpack(other());
 }

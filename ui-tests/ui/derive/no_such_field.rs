@@ -30,11 +30,23 @@ pub struct Length {
 #[dlpack(shape(n))]
 pub struct Tuple(#[dlpack(data)] Vec<u8>, usize);
 
+#[derive(DLPackExport)]
+#[dlpack(strides(hopp, 1))]
+pub struct Strides {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    hop: u32,
+}
+
 fn main() {}
 
-pub fn compiles_all_the_same(close: Close, far: Far, length: &Length, tuple: Tuple) {
+pub fn compiles_all_the_same(
+    close: Close, far: Far, length: &Length, tuple: Tuple,
+    strides: Strides,
+) {
     let _ = close.into_dlpack();
     let _ = far.into_dlpack();
     let _ = length.tensor();
     let _ = tuple.into_dlpack();
+    let _ = strides.into_dlpack();
 }

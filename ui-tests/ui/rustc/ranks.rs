@@ -14,9 +14,20 @@ pub struct ConstantShape {
     strides: [isize; 2],
 }
 
+#[derive(DLPackExport)]
+#[dlpack(strides(2, 1))]
+pub struct ListedStrides {
+    data: Vec<u8>,
+    shape: [usize; 3],
+}
+
 fn main() {}
 
-pub fn compiles_all_the_same(arrays: Arrays, constant_shape: ConstantShape) {
+pub fn compiles_all_the_same(
+    arrays: Arrays, constant_shape: ConstantShape,
+    listed_strides: ListedStrides,
+) {
     let _ = arrays.into_dlpack();
     let _ = constant_shape.into_dlpack();
+    let _ = listed_strides.into_dlpack();
 }

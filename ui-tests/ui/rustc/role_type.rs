@@ -122,6 +122,14 @@ impl ConstantDimField {
     const WIDTH: f32 = 3.0;
 }
 
+#[derive(DLPackExport)]
+#[dlpack(strides(steps, 1))]
+pub struct StrideField {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    steps: [isize; 2],
+}
+
 fn main() {}
 
 pub fn compiles_all_the_same(
@@ -141,6 +149,7 @@ pub fn compiles_all_the_same(
     pointer_field: &PointerField,
     listed_dim_field: ListedDimField,
     constant_dim_field: ConstantDimField,
+    stride_field: StrideField,
 ) {
     let _ = byte_offset_field.into_dlpack();
     let _ = device_field.into_dlpack();
@@ -158,4 +167,5 @@ pub fn compiles_all_the_same(
     let _ = pointer_field.tensor();
     let _ = listed_dim_field.into_dlpack();
     let _ = constant_dim_field.into_dlpack();
+    let _ = stride_field.into_dlpack();
 }

@@ -18,6 +18,7 @@ const PROGRAMS: &[&str] = &[
     "derive_element_types",
     "derive_items",
     "derive_listed_shapes",
+    "derive_listed_strides",
     "derive_nested_layout",
     "derive_offsets",
     "derive_property",

@@ -163,6 +163,14 @@ impl Accepted<'_> {
         compact
     }
 
+    /// The stride of one axis in the new location, multiplied by `times`.
+    fn one_stride<I: Dim>(&self, axis: usize, times: i64) -> Result<I, ImportError> {
+        let mut room = [0; strides::MAX_NDIM];
+        // The tensor was accepted, so it has the axis.
+        let stride = self.computed_strides(&mut room, times).get(axis).copied().unwrap_or(0);
+        self.number(stride.into(), MetadataField::Stride(axis))
+    }
+
     /// The size of an element in whole bytes.
     fn byte_size(&self) -> Result<i64, ImportError> {
         let bits = self.bits();
@@ -233,6 +241,16 @@ pub fn strides<D: FromDims>(accepted: &Accepted<'_>, room: Room) -> Result<D, Im
 /// Makes the field `strides(bytes)`.
 pub fn byte_strides<D: FromDims>(accepted: &Accepted<'_>, room: Room) -> Result<D, ImportError> {
     accepted.stride_list(room, accepted.byte_size()?)
+}
+
+/// Makes a field in `strides(hop, 1)`.
+pub fn stride<I: Dim>(accepted: &Accepted<'_>, axis: usize) -> Result<I, ImportError> {
+    accepted.one_stride(axis, 1)
+}
+
+/// Makes a field in `byte_strides(pitch, 4)`.
+pub fn byte_stride<I: Dim>(accepted: &Accepted<'_>, axis: usize) -> Result<I, ImportError> {
+    accepted.one_stride(axis, accepted.byte_size()?)
 }
 
 /// Makes the field `order`.

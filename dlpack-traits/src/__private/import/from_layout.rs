@@ -22,14 +22,13 @@ pub trait FromLayout: Sized {
     fn from_layout(tensor: &Accepted<'_>) -> Result<Self, ImportError>;
 }
 
-/// [`FromLayout::accepts`]. Requirements on strides do not apply to a copy,
-/// because its strides are computed.
+/// [`FromLayout::accepts`].
 pub fn meets(
     tensor: &ImportedTensor,
     shape: &[i64],
     copied: bool,
     wants: &[Requirement<'_>],
 ) -> Result<(), MismatchKind> {
-    let mut wants = wants.iter().filter(|want| !(copied && want.is_about_strides()));
+    let mut wants = wants.iter().filter(|want| want.is_about(copied));
     wants.try_for_each(|want| want.meets(tensor, shape))
 }

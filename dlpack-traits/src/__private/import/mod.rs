@@ -29,8 +29,8 @@ pub use crate::import::{
 };
 
 pub use accepted::{
-    Accepted, FILLED, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch, byte_strides,
-    device, dtype, extent, len, ndim, offset, order, pitch, strides,
+    Accepted, FILLED, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch, byte_stride,
+    byte_strides, device, dtype, extent, len, ndim, offset, order, pitch, stride, strides,
 };
 pub use builders::{
     Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
@@ -38,7 +38,8 @@ pub use builders::{
 pub use conversions::{DTypeTarget, DeviceTarget, OrderTarget};
 pub use from_layout::{FromLayout, meets};
 pub use requirements::{
-    ANY_ORDER, AxesOf, COLUMN_MAJOR, KeepsStrides, LayoutAccepts, ROW_MAJOR, Requirement, accepts,
+    ANY_ORDER, AxesOf, COLUMN_MAJOR, KeepsStrides, LayoutAccepts, ROW_MAJOR, Requirement,
+    StrideUnit, accepts,
 };
 pub use wrappers::{
     Copying, Holds, Variant, any_holds, axes_of_one, constructed, copies_of_one,

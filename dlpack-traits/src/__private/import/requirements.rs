@@ -3,6 +3,7 @@
 use alloc::vec;
 
 use super::{DataType, ImportError, ImportedTensor, Order};
+use crate::describe::stored_bits;
 use crate::flags::Flags;
 use crate::import::{Mismatch, MismatchKind};
 use crate::strides;
@@ -40,6 +41,8 @@ pub enum Requirement<'a> {
     Kept(KeepsStrides),
     /// Contiguous elements except for the stride of the slowest axis.
     Pitched(Option<Order>),
+    /// The stride of an axis; that of a copy in this order, if the elements are copied.
+    Stride(usize, StrideUnit, Option<i64>, Option<Order>),
     /// No element at a lower address than the first one.
     NothingBefore,
     /// Elements narrower than a byte that take one each (`true`), or are packed (`false`).
@@ -52,6 +55,15 @@ pub enum Requirement<'a> {
     Data(fn(&ImportedTensor) -> Result<(), MismatchKind>, AxesOf),
     /// The requirements of the type of the layout, for a copy or not.
     Layout(LayoutAccepts, bool),
+}
+
+/// The unit of a listed stride.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrideUnit {
+    /// Elements of the storage.
+    Elements,
+    /// Bytes.
+    Bytes,
 }
 
 /// The axes of each element of an accepted tensor.
@@ -159,9 +171,14 @@ fn require(met: bool, unmet: impl FnOnce() -> MismatchKind) -> Result<(), Mismat
 }
 
 impl Requirement<'_> {
-    /// Whether the requirement is about strides, which a copy satisfies.
-    pub(super) fn is_about_strides(&self) -> bool {
-        matches!(self, Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore)
+    /// Whether the requirement applies to elements that are copied, or to those that are not.
+    /// Requirements on the strides of the tensor do not apply to a copy.
+    pub(super) fn is_about(&self, copied: bool) -> bool {
+        match self {
+            Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore => !copied,
+            Self::Stride(_, _, _, of_copy) => copied == of_copy.is_some(),
+            _ => true,
+        }
     }
 
     /// Whether the requirement is met, for those of nearly every type. False does not mean that
@@ -250,6 +267,9 @@ impl Requirement<'_> {
             Self::Pitched(order) => {
                 require(pitched(tensor, shape, order).is_some(), || MismatchKind::Pitched { order })
             }
+            Self::Stride(axis, unit, needed, copied) => {
+                has_stride(tensor, shape, (axis, unit, needed), copied)
+            }
             Self::NothingBefore => nothing_before(tensor),
             Self::Padded(needed) => {
                 let narrow = tensor.dtype().element_bits() % 8 != 0;
@@ -266,6 +286,52 @@ impl Requirement<'_> {
             Self::Layout(accepts, copied) => accepts(tensor, shape, copied),
         }
     }
+}
+
+/// Checks the stride of one axis, unless no element depends on it.
+#[inline(never)]
+fn has_stride(
+    tensor: &ImportedTensor,
+    shape: &[i64],
+    (axis, unit, needed): (usize, StrideUnit, Option<i64>),
+    copied: Option<Order>,
+) -> Result<(), MismatchKind> {
+    let inner = tensor.shape().get(shape.len()..).unwrap_or_default();
+    let bits = match unit {
+        StrideUnit::Elements => 8,
+        StrideUnit::Bytes => {
+            stored_bits(tensor.dtype(), is_padded(tensor)).saturating_mul(inner.iter().product())
+        }
+    };
+    // In elements, or in bytes.
+    let in_unit = |strides: &[i64]| {
+        let stride = strides.get(axis).copied().unwrap_or(0);
+        i128::from(stride).saturating_mul(bits.into()).div_euclid(8)
+    };
+    let of_order = |order| {
+        let mut room = [0; strides::MAX_NDIM];
+        let strides = room.get_mut(..shape.len()).unwrap_or_default();
+        match order {
+            Order::RowMajor => strides::row_major_strides(shape, strides),
+            Order::ColumnMajor => strides::column_major_strides(shape, strides),
+        }
+        in_unit(strides)
+    };
+    let found = match copied {
+        None => in_unit(strides(tensor, shape, &mut [0; strides::MAX_NDIM])),
+        Some(order) => of_order(order),
+    };
+    let needed = needed.unwrap_or(i64::MAX);
+    let wanted = i128::from(needed);
+    let is_free = tensor.numel() == 0 || shape.get(axis).is_none_or(|&dim| dim <= 1);
+    require(is_free || found == wanted, || {
+        let orders = [Order::RowMajor, Order::ColumnMajor];
+        let contiguous = orders.into_iter().find(|&order| of_order(order) == wanted);
+        let found = found.clamp(i64::MIN.into(), i64::MAX.into());
+        let found = i64::try_from(found).unwrap_or(0);
+        let in_bytes = unit == StrideUnit::Bytes;
+        MismatchKind::Stride { axis, needed, found, in_bytes, contiguous }
+    })
 }
 
 /// Checks that no element has a lower address than the first one.

@@ -25,6 +25,7 @@ impl MismatchKind {
             Self::Contiguous { order, .. } | Self::Pitched { order } => {
                 Some(Fix::Contiguous(order.unwrap_or(Order::RowMajor)))
             }
+            Self::Stride { contiguous, .. } => contiguous.map(Fix::Contiguous),
             Self::NothingBefore { .. } | Self::WholeStrides { .. } => {
                 Some(Fix::Contiguous(Order::RowMajor))
             }
@@ -134,6 +135,10 @@ impl Mismatch {
                     "`{name}`: expected elements that are contiguous along every axis {axes}, got \
                      other strides"
                 )
+            }
+            MismatchKind::Stride { axis, needed, found, in_bytes, .. } => {
+                let unit = if *in_bytes { " bytes" } else { "" };
+                write!(f, "`{name}`: expected stride {axis} to be {needed}{unit}, got {found}")
             }
             MismatchKind::NothingBefore { axis, stride } => write!(
                 f,

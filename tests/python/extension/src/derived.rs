@@ -48,6 +48,25 @@ enum Numbers {
     Ints(Counts),
 }
 
+/// Windows over samples in imported memory, which may overlap.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(shape(frames, bins), strides(hop, 1))]
+pub(crate) struct Spectrogram {
+    data: ImportedStorage<f32>,
+    frames: usize,
+    bins: usize,
+    hop: usize,
+}
+
+#[pymethods]
+impl Spectrogram {
+    #[getter]
+    fn layout(&self) -> (usize, usize, usize) {
+        (self.frames, self.bins, self.hop)
+    }
+}
+
 #[pymethods]
 impl Photo {
     #[getter]
@@ -84,5 +103,6 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<Photo>().importable().add(m)?;
     python::class::<Signal>().importable().add(m)?;
     python::class::<Counts>().importable().add(m)?;
-    python::class::<Series>().importable().add(m)
+    python::class::<Series>().importable().add(m)?;
+    python::class::<Spectrogram>().importable().add(m)
 }
