@@ -141,6 +141,42 @@ pub trait DLPackExport {
         TensorView::of(|out| self.describe(out))
     }
 
+    /// Checks the layout of the object against its memory, as every export does. A constructor that
+    /// ends with it returns the error, instead of the first export.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error};
+    ///
+    /// #[derive(DLPackExport)]
+    /// #[dlpack(shape(frames, bins), strides(hop, 1))]
+    /// struct Spectrogram {
+    ///     data: Vec<f32>,
+    ///     frames: usize,
+    ///     bins: usize,
+    ///     hop: usize,
+    /// }
+    ///
+    /// impl Spectrogram {
+    ///     fn new(data: Vec<f32>, frames: usize, bins: usize, hop: usize) -> Result<Self, Error> {
+    ///         let spectrogram = Self { data, frames, bins, hop };
+    ///         spectrogram.validate()?;
+    ///         Ok(spectrogram)
+    ///     }
+    /// }
+    ///
+    /// assert!(Spectrogram::new(vec![0.0; 7], 3, 3, 2).is_ok());
+    /// let long = Spectrogram::new(vec![0.0; 7], 4, 3, 2).map(|_| ());
+    /// assert_eq!(long, Err(Error::OutOfBounds { start: 0, end: 36, len: 28 }));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`tensor`](Self::tensor).
+    #[inline]
+    fn validate(&self) -> Result<(), Error> {
+        self.tensor().map(drop)
+    }
+
     /// Exports the tensor together with its owner, which the deleter drops, on any thread.
     /// It makes one allocation, and a second one for more than 8 dimensions.
     ///

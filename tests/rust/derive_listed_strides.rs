@@ -43,6 +43,8 @@ fn listed_strides_are_checked_against_the_storage() {
     let before = spectrogram(2, 3, -2).into_dlpack().unwrap_err();
     assert_eq!(before, Error::OutOfBounds { start: -8, end: 12, len: 28 });
     assert!(spectrogram(1, 3, -2).tensor().is_ok(), "no element depends on the stride");
+    assert_eq!(spectrogram(4, 3, 2).validate(), Err(out));
+    assert_eq!(spectrogram(3, 3, 2).validate(), Ok(()));
 }
 
 /// Every kind of number, and a shape in a field.
