@@ -178,7 +178,9 @@ pub trait DLPackExport {
     }
 
     /// Exports the tensor together with its owner, which the deleter drops, on any thread.
-    /// It makes one allocation, and a second one for more than 8 dimensions.
+    /// It makes one allocation, and a second one for more than 8 dimensions. A value that borrows is not
+    /// `'static` ("does not live long enough"): use [`tensor`](Self::tensor) or
+    /// [`copy_to_dlpack`](Self::copy_to_dlpack).
     ///
     /// The table of the [trait](Self) says when consumers may write. For a storage with a single
     /// owner, an implementation by hand must also override [`describe_mut`](Self::describe_mut);

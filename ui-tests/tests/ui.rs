@@ -26,6 +26,7 @@ fn rustc() {
     if version.starts_with(PINNED) {
         let cases = trybuild::TestCases::new();
         cases.compile_fail("ui/rustc/*.rs");
+        cases.compile_fail("ui/python/*.rs");
         // Programs without `unsafe` that try to make `#[derive(Element)]` lie.
         cases.compile_fail("ui/proofs/*.rs");
         // With a case that passes, the cases are built and not only checked:

@@ -51,10 +51,10 @@ use super::{Complex, Element, Lanes, SizeMatches};
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` cannot be read",
     label = "not `Readable`: not an element type, or one with invalid bit patterns that nothing checks",
-    note = "an `ImportedStorage` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.imported().elements::<f32>()?`",
-    note = "a struct that derives `Element` is readable with `#[dlpack(any_bits)]`, if every pattern of bits is a value of it",
-    note = "otherwise implement `bytemuck::CheckedBitPattern` for the struct, with `Bits` that are `NoUninit`: each value that is read is then checked",
-    note = "a type with an `unsafe impl Element` needs an `unsafe impl Readable`"
+    note = "name an element type: `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64`, `Complex<f32 or f64>`, or an array of one; DLPack has no integers of 128 bits and no characters",
+    note = "in a function that is generic over the elements, write the bound `T: Readable`, or `T: AnyBits` if it calls `iter` or `for_each_block`",
+    note = "a struct that derives `Element` is readable with `#[dlpack(any_bits)]`, if every pattern of bits is a value of it, or with an `impl bytemuck::CheckedBitPattern`, whose `Bits` are `NoUninit`; an `unsafe impl Element` needs an `unsafe impl Readable`",
+    note = "an `ImportedStorage` without a type does not name its elements: read it with `foreign.typed::<f32>()?` or `foreign.imported().elements::<f32>()?`"
 )]
 pub unsafe trait Readable: Element {
     /// Whether the bytes are contiguous valid values of this type. Their number is a
@@ -82,9 +82,9 @@ pub unsafe trait Readable: Element {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element type whose every pattern of bits is a value",
     label = "not `AnyBits`",
-    note = "elements that other code may write, or that Rust borrows where it wrote, are such that any bits are a value: not `bool`, for example",
-    note = "a struct that derives `Element` says that it is so with `#[dlpack(any_bits)]`",
-    note = "values that have to be checked can be read with `ImportedTensor::elements`, and `Elements::to_vec` or `Elements::try_iter`"
+    note = "read elements that have to be checked, such as `bool`, with `try_iter`, `try_for_each_block`, `for_each_row` or `to_vec`; they cannot be written or borrowed where other code wrote them",
+    note = "in a function that is generic over the elements, write the bound `T: AnyBits`",
+    note = "a struct that derives `Element` has it with `#[dlpack(any_bits)]`"
 )]
 pub trait AnyBits: Readable {}
 

@@ -151,7 +151,7 @@ impl<T: Readable> sealed::ElementCheck for T {
 }
 
 impl<T: ImportedElement> ImportedStorage<T> {
-    /// Wraps an imported tensor.
+    /// Wraps an imported tensor, or an argument of a Python function (`PyTensor`), which is kept.
     ///
     /// # Errors
     ///
@@ -161,7 +161,8 @@ impl<T: ImportedElement> ImportedStorage<T> {
     /// is not aligned to the size of one lane, or of one part of a complex number. On an error the
     /// tensor is released.
     #[inline]
-    pub fn new(tensor: ImportedTensor) -> Result<Self, Error> {
+    pub fn new(tensor: impl Into<ImportedTensor>) -> Result<Self, Error> {
+        let tensor = tensor.into();
         T::check(&tensor)?;
         let for_host = T::DTYPE.is_some();
         Ok(Self { tensor, for_host, elements: PhantomData })

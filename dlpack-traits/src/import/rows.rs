@@ -31,6 +31,9 @@ impl<T: Readable> Elements<'_, T> {
     /// # Ok::<(), Error>(())
     /// ```
     ///
+    /// The function returns nothing. To stop at an error of its own, keep the error in a variable, and
+    /// ignore the rows after it.
+    ///
     /// # Errors
     ///
     /// [`Error::InvalidBits`]: the function has been called with at most the rows before

@@ -54,12 +54,16 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// # Access to the elements
 ///
 /// [`elements`](Self::elements) reads the elements by value, because Python code of
-/// another thread may write them meanwhile. If the dtype is known at run time only, call
-/// [`ImportedTensor::elements`] (by `Deref`): `tensor.elements::<f64>()?`. Shape, strides, dtype and
+/// another thread may write them meanwhile. If the dtype is known at run time only (`PyTensor<'_>`), call
+/// [`ImportedTensor::elements`] (by `Deref`), which returns a `Result`: `tensor.elements::<f64>()?`. A
+/// function that is generic over the elements has the bound `T: Readable`, or `T: AnyBits` for `iter`
+/// and `for_each_block`, and not `T: Element`. Shape, strides, dtype and
 /// device are those of [`ImportedTensor`] too.
 ///
 /// A `PyTensor` is `Send` and `Sync`, so it can be used in [`Python::detach`]. To keep it
-/// beyond the call, convert it by [`into_owned`](Self::into_owned).
+/// beyond the call, make it the `data` of a struct by
+/// [`ImportedStorage::new`](crate::ImportedStorage::new), or convert it by
+/// [`into_owned`](Self::into_owned).
 ///
 /// # Errors
 ///
@@ -171,6 +175,13 @@ impl<T, const N: usize> PyTensor<'_, T, N> {
     #[inline]
     pub fn into_owned(self) -> ImportedTensor {
         self.tensor
+    }
+}
+
+/// As [`PyTensor::into_owned`].
+impl<T, const N: usize> From<PyTensor<'_, T, N>> for ImportedTensor {
+    fn from(argument: PyTensor<'_, T, N>) -> Self {
+        argument.into_owned()
     }
 }
 

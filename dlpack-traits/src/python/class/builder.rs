@@ -259,7 +259,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     }
 }
 
-impl<T: ExportClass, B: Backends> ClassBuilder<T, Importable, B> {
+impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     /// Lets `pickle`, `copy.copy` and `copy.deepcopy` take objects of the class, and so
     /// `multiprocessing`, joblib, Dask and Ray.
     ///
@@ -273,11 +273,24 @@ impl<T: ExportClass, B: Backends> ClassBuilder<T, Importable, B> {
     /// another order.
     ///
     /// A class that defines `__reduce__` or `__reduce_ex__` keeps it.
-    pub fn picklable(mut self) -> Self {
+    pub fn picklable(mut self) -> Self
+    where
+        I: MakesObjects,
+    {
         self.options.picklable = true;
         self
     }
 }
+
+/// Whether a class of this configuration has a `from_dlpack`: [`Importable`].
+#[diagnostic::on_unimplemented(
+    message = "`picklable` needs a class with a `from_dlpack`, which makes an object when it is unpickled",
+    label = "`importable()` has not been called before",
+    note = "write `python::class::<T>().importable().picklable()`, for a `T` that derives `DLPackImport`"
+)]
+pub trait MakesObjects {}
+
+impl MakesObjects for Importable {}
 
 /// Sets the module of a class that was declared without one.
 fn name_module(class: &Bound<'_, PyType>, module: &Bound<'_, PyModule>) -> PyResult<()> {

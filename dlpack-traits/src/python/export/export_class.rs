@@ -49,10 +49,11 @@ use crate::python::export::class_access::ClassAccess;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a Python class of tensors",
-    label = "must be a `#[pyclass]` that derives `DLPackExport` and is `Send + Sync`",
-    note = "consumers read the tensor from other threads, and release it on any of them"
+    label = "needs `#[pyclass]` and `#[derive(DLPackExport)]`",
+    note = "write what is missing above the struct: `#[pyclass]` if the trait `PyClass` is not implemented, `#[derive(DLPackExport)]` if it is `DLPackExport`"
 )]
 pub trait ExportClass: PyClass<Frozen: ClassAccess<Self>> + DLPackExport + Send + Sync {}
 
-#[diagnostic::do_not_recommend]
+// Without `do_not_recommend`, rustc also names the bound that is not satisfied, and the field that is
+// not `Sync`.
 impl<T> ExportClass for T where T: PyClass<Frozen: ClassAccess<Self>> + DLPackExport + Send + Sync {}

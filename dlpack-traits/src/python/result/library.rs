@@ -24,8 +24,15 @@ use crate::stream::StreamArg;
 
 /// An argument, or a type, whose library makes the result of a function: [`PyTensor`],
 /// [`PyTensorMut`], [`PyDeviceTensor`], and every Python object. This trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an argument or an object of a library",
+    label = "names no library",
+    note = "pass the argument whose library makes the result, as in `into_object_like(py, &x)`, where `x` is a `PyTensor`, or any Python object of that library",
+    note = "for an argument that may be missing, use `match x {{ Some(x) => result.into_object_like(py, x), None => result.into_numpy(py) }}`"
+)]
 pub trait LibraryOf: sealed::HasObject {}
 
+#[diagnostic::do_not_recommend]
 impl<L: sealed::HasObject + ?Sized> LibraryOf for L {}
 
 mod sealed {

@@ -71,7 +71,7 @@ fn matrix_like<'py>(
 /// The memory of an array, in the library of an object or a type.
 #[pyfunction]
 fn same_like<'py>(like: &Bound<'py, PyAny>, x: PyTensor<'py>) -> PyResult<Bound<'py, PyAny>> {
-    let tensor: ImportedStorage = ImportedStorage::new(x.into_owned())?;
+    let tensor: ImportedStorage = ImportedStorage::new(x)?;
     tensor.into_object_like(like.py(), like)
 }
 
