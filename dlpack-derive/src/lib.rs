@@ -113,7 +113,8 @@ use proc_macro::TokenStream;
 /// than four words.
 ///
 /// If the element type is a type parameter, declare the bound on the struct (`T: Element`).
-/// The compiler then names any type that does not satisfy it.
+/// The compiler then names any type that does not satisfy it. Without the bound, it reports at
+/// `into_dlpack` that `Vec<T>: Storage` was not satisfied.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -326,10 +327,10 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
 /// | no attribute | the name of the variant selects the type: see below |
 /// | `#[dlpack(dtype = FLOAT8_E4M3FN)]` | a constant of `DataType` |
 /// | `#[dlpack(dtype = Self::INT4)]` | any constant of type `DataType`, as a path of two or more segments |
-/// | `#[dlpack(big_endian)]` | stored with the most significant byte first: [`NotNativeEndian`] on little-endian machines |
-/// | `#[dlpack(little_endian)]` | stored with the least significant byte first: [`NotNativeEndian`] on big-endian machines |
+/// | `#[dlpack(big_endian)]` | stored with the most significant byte first: `Error::NotNativeEndian` on little-endian machines |
+/// | `#[dlpack(little_endian)]` | stored with the least significant byte first: `Error::NotNativeEndian` on big-endian machines |
 /// | `#[dlpack(alias)]` | another variant has the same type; converting from `DataType` returns that variant |
-/// | `#[dlpack(skip)]` | DLPack has no such type: the conversion fails with [`NoDType`], which names the variant |
+/// | `#[dlpack(skip)]` | DLPack has no such type: the conversion fails with `Error::NoDType`, which names the variant |
 ///
 /// | on the enum | meaning |
 /// |---|---|
@@ -342,9 +343,6 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
 /// needs an attribute. This includes every float of 8 bits and fewer, since libraries use `F8_E4M3`
 /// for different formats, and `Complex64`, which is 64 bits wide in NumPy and 128 in
 /// `num-complex`.
-///
-/// [`NotNativeEndian`]: https://docs.rs/dlpack-traits/latest/dlpack_traits/enum.Error.html#variant.NotNativeEndian
-/// [`NoDType`]: https://docs.rs/dlpack-traits/latest/dlpack_traits/enum.Error.html#variant.NoDType
 #[proc_macro_derive(DataType, attributes(dlpack))]
 pub fn derive_data_type(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), parts::data_type).into()
