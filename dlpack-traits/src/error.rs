@@ -308,6 +308,42 @@ pub enum Error {
     },
     /// An index is out of bounds, or has the wrong number of entries.
     NoSuchElement,
+    /// An axis is not one of the tensor.
+    NoSuchAxis {
+        /// The requested axis.
+        axis: usize,
+        /// The number of dimensions.
+        ndim: usize,
+    },
+    /// An index along an axis is out of bounds.
+    NoSuchIndex {
+        /// The axis.
+        axis: usize,
+        /// The requested index.
+        index: usize,
+        /// The size of the dimension.
+        dim: i64,
+    },
+    /// A range of indices along an axis ends beyond it, or before its start.
+    NoSuchRange {
+        /// The axis.
+        axis: usize,
+        /// The first requested index.
+        start: usize,
+        /// The index after the last requested one.
+        end: usize,
+        /// The size of the dimension.
+        dim: i64,
+    },
+    /// A list of axes does not have each axis of the tensor once.
+    NotPermutation {
+        /// The first axis that the list does not have once.
+        axis: usize,
+        /// How often the list has it.
+        times: usize,
+        /// The number of dimensions.
+        ndim: usize,
+    },
     /// A slice or vector does not have as many elements as the tensor or the shape.
     LenMismatch {
         /// Elements of the tensor or the shape.

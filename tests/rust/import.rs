@@ -20,6 +20,7 @@ mod import {
     pub(crate) mod rejects;
     pub(crate) mod relocated;
     pub(crate) mod states;
+    mod sub_views;
     pub(crate) mod views;
     mod windows;
 }

@@ -183,6 +183,21 @@ impl fmt::Display for Error {
                 "the tensor has no element at this index: it takes one number per dimension, each \
                  below the extent",
             ),
+            Error::NoSuchAxis { axis, ndim } => {
+                write!(f, "expected an axis of {ndim} dimensions, counted from 0, got {axis}")
+            }
+            Error::NoSuchIndex { axis, index, dim } => {
+                write!(f, "expected an index below {dim} for axis {axis}, got {index}")
+            }
+            Error::NoSuchRange { axis, start, end, dim } => write!(
+                f,
+                "expected a range of indices within 0..{dim} for axis {axis}, got {start}..{end}"
+            ),
+            Error::NotPermutation { axis, times, ndim } => write!(
+                f,
+                "expected each of {ndim} axes once, got axis {axis} {times} times; pass an order of \
+                 all axes, as `&[1, 0]` of a matrix"
+            ),
             Error::LenMismatch { needed, found } => write!(
                 f,
                 "expected {needed} elements, one for each element of the tensor, got {found}"

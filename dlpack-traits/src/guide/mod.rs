@@ -8,6 +8,7 @@
 //! | make the struct a Python class | [`python_class`] |
 //! | accept an array in a Python function | [`accept_array`] |
 //! | return an array from it | [`return_array`] |
+//! | keep an argument, and return a part of it | [`keep_argument`] |
 //! | change the caller's array in place | [`change_in_place`] |
 //! | release the GIL during a computation | [`release_gil`] |
 //! | use threads of rayon | [`rayon`] |
@@ -41,6 +42,9 @@ pub mod accept_array {}
 
 #[doc = include_str!("return_array.md")]
 pub mod return_array {}
+
+#[doc = include_str!("keep_argument.md")]
+pub mod keep_argument {}
 
 #[doc = include_str!("change_in_place.md")]
 pub mod change_in_place {}

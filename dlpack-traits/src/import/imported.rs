@@ -8,7 +8,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::ImportPolicy;
-use super::node::Node;
+use super::node::{Node, Owner};
 use super::raw::Managed;
 #[cfg(feature = "pyo3")]
 use super::raw::Unmanaged;
@@ -48,7 +48,8 @@ use crate::version::Version;
 /// [read-only](Self::is_read_only), unless [`ImportPolicy::legacy_writable`] allows writes.
 ///
 /// [`ImportedStorage`](crate::ImportedStorage) makes the tensor the `data` field of a struct, and exports
-/// it again without a copy.
+/// it again without a copy. [`select`](Self::select), [`narrow`](Self::narrow),
+/// [`permute`](Self::permute) and [`reverse`](Self::reverse) return a part of it, or another order.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, DataType, Describe, Description, Error, Flags, ImportedTensor, Storage};
@@ -222,7 +223,19 @@ impl ImportedTensor {
     /// Whether this handle is the only owner.
     #[inline]
     pub(super) fn is_only_owner(&mut self) -> bool {
-        self.node.get_mut().is_some()
+        self.node.get_mut().is_some_and(Node::is_only_owner)
+    }
+
+    /// The node, of which a view is made.
+    #[inline]
+    pub(super) fn node(&self) -> &TryArc<Node> {
+        &self.node
+    }
+
+    /// A tensor that is the only owner of this node.
+    #[inline]
+    pub(super) fn of_node(node: TryArc<Node>) -> Self {
+        Self { node }
     }
 
     /// Leaves the call of the deleter to the caller.
@@ -233,13 +246,15 @@ impl ImportedTensor {
     /// has one, and it gives out no `ImportedTensor` by value while others exist.
     pub(super) fn forget_release(mut self) {
         let node = self.node.get_mut().expect("an `ImportedTensor` is the only owner of its node");
-        node.release.forget();
+        if let Owner::Producer(release) = &mut node.owner {
+            release.forget();
+        }
     }
 
-    /// What releases the tensor.
+    /// The release of the producer; `None` for a view of a part of its tensor.
     #[inline]
-    pub(super) fn release(&self) -> &Release {
-        self.node.release.release()
+    pub(super) fn release(&self) -> Option<&Release> {
+        self.node.owner.release()
     }
 
     /// The access with which Rust reads the elements by value.
@@ -418,7 +433,7 @@ impl fmt::Debug for ImportedTensor {
             .field("strides", &self.strides())
             .field("flags", &self.flags())
             .field("data", &self.data_ptr())
-            .field("release", &self.node.release)
+            .field("release", &self.node.owner)
             .finish_non_exhaustive()
     }
 }

@@ -15,6 +15,7 @@ use core::marker::PhantomData;
 use super::imported_memory::{
     byte_offset_of, describe_arrays, describe_layout_of, memory_as, ordinary_memory_as,
 };
+use super::sub_view::View;
 use super::{Elements, ElementsMut, Exclusive, ImportedTensor};
 use crate::describe::{AsLayout, Describe, Description, Shaped, check_imported};
 use crate::dtype::DataType;
@@ -66,7 +67,9 @@ use crate::version::Version;
 ///
 /// The storage spans the bytes from the lowest element to the highest, on every device. Offsets,
 /// as that of a field `offset`, count from the lowest one, so nothing else is exported of the object
-/// behind a handle: an offset of 0 is exported as the `byte_offset` of the lowest element.
+/// behind a handle: an offset of 0 is exported as the `byte_offset` of the lowest element. For a part
+/// of the elements, use [`select`](Self::select), [`narrow`](Self::narrow), [`permute`](Self::permute)
+/// and [`reverse`](Self::reverse): with a negative stride the lowest element is not the first one.
 /// [`describe_layout`](AsLayout::describe_layout) describes
 /// the layout in which the elements were imported. A description that gives only a shape uses
 /// the strides with which the memory was imported, and then must give the shape with which
@@ -168,6 +171,14 @@ impl<T: ImportedElement> ImportedStorage<T> {
         Ok(Self { tensor, for_host, elements: PhantomData })
     }
 
+    /// A view, which is another owner of the same memory.
+    pub(super) fn view(&self, view: View<'_>) -> Result<Self, Error> {
+        let rank = self.tensor.ndim().saturating_sub(Self::axes_in(&self.tensor).len());
+        let tensor = self.tensor.view(rank, view)?;
+        T::check(&tensor)?;
+        Ok(Self { tensor, for_host: self.for_host, elements: PhantomData })
+    }
+
     /// The axes of each element that are dimensions of the tensor. There are none if the
     /// array is one element with lanes.
     pub(super) fn axes_in(tensor: &ImportedTensor) -> &'static [i64] {
@@ -251,6 +262,13 @@ impl<T> ImportedStorage<T> {
         U::check(&self.tensor)?;
         let for_host = self.for_host || U::DTYPE.is_some();
         Ok(ImportedStorage { tensor: self.tensor, for_host, elements: PhantomData })
+    }
+}
+
+/// Any tensor is a storage of elements whose type is known at run time.
+impl From<ImportedTensor> for ImportedStorage {
+    fn from(tensor: ImportedTensor) -> Self {
+        Self { tensor, for_host: false, elements: PhantomData }
     }
 }
 

@@ -1,9 +1,7 @@
 //! Gives an imported tensor to a consumer in C: [`ImportedTensor::into_raw`].
 
 use super::ImportedTensor;
-#[cfg(feature = "pyo3")]
 use super::imported_storage::ImportedStorage;
-#[cfg(feature = "pyo3")]
 use crate::export::DLPackExport;
 use crate::managed::Abi;
 
@@ -12,8 +10,8 @@ impl ImportedTensor {
     /// [`version`](Self::version) is `None`, it is the legacy struct.
     ///
     /// A tensor that was read from an array of NumPy
-    /// ([`python::from_dlpack`](crate::python::from_dlpack)) has no struct. It gets a versioned
-    /// one, in a new allocation, which is READ_ONLY also if elements share memory, as in every
+    /// ([`python::from_dlpack`](crate::python::from_dlpack)), and a view
+    /// ([`select`](Self::select)), have no struct. They get a versioned one, in a new allocation, which is READ_ONLY also if elements share memory, as in every
     /// export of this crate.
     ///
     /// ```
@@ -36,24 +34,34 @@ impl ImportedTensor {
     ///
     /// # Errors
     ///
-    /// The tensor itself, if its struct is of the other type, or if a new one cannot be
-    /// allocated.
+    /// The tensor itself, if its struct is of the other type, or if a new one cannot be made: without
+    /// memory, or for device memory that an [`ImportedStorage`](crate::ImportedStorage) does not export.
     #[must_use = "the tensor leaks unless its deleter is called"]
     #[inline]
     pub fn into_raw<A: Abi>(self) -> Result<*mut A, Self> {
-        match A::of(self.release()) {
+        match self.release().and_then(A::of) {
             Some(managed) => {
                 self.forget_release();
                 Ok(managed.as_ptr())
             }
-            #[cfg(feature = "pyo3")]
-            None if self.release().is_of_owner() => self.into_new_struct(),
+            None if self.has_no_struct() => self.into_new_struct(),
             None => Err(self),
         }
     }
 
+    /// Whether the tensor is a view, or was read from an object without a struct.
+    #[inline]
+    fn has_no_struct(&self) -> bool {
+        match self.release() {
+            None => true,
+            #[cfg(feature = "pyo3")]
+            Some(release) => release.is_of_owner(),
+            #[cfg(not(feature = "pyo3"))]
+            Some(_) => false,
+        }
+    }
+
     /// Exports a tensor that has no struct, if `A` is the versioned one.
-    #[cfg(feature = "pyo3")]
     #[cold]
     fn into_new_struct<A: Abi>(self) -> Result<*mut A, Self> {
         if A::VERSION.is_none() {

@@ -35,6 +35,8 @@ mod raw;
 mod raw_bits;
 mod rows;
 mod slices;
+mod storage_sub_view;
+mod sub_view;
 mod typed;
 mod validate;
 

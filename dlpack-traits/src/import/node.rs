@@ -7,6 +7,9 @@
 //! 99, because a freshly written struct was moved), and separate loops for copying and checking
 //! (6 ns).
 
+use core::fmt;
+use core::mem::ManuallyDrop;
+
 use super::ImportPolicy;
 use super::dims;
 #[cfg(feature = "pyo3")]
@@ -27,12 +30,71 @@ pub(super) struct Node {
     /// exported the tensor and it has not passed through C. Otherwise a consumer that names
     /// no stream.
     pub(super) synchronized: ConsumerPlace,
-    /// Calls the deleter when the last owner of the node is dropped.
-    pub(super) release: GuardedRelease,
+    /// Released when the last owner of the node is dropped.
+    pub(super) owner: Owner,
+}
+
+/// The owner of the memory of a node. A view takes no word more than a tensor: the tag is one of
+/// `Release` (`a_view_takes_no_room_in_other_nodes`).
+pub(super) enum Owner {
+    /// The struct, or the object, of the producer. A release calls the deleter.
+    Producer(GuardedRelease),
+    /// The node with the producer, for a view. That node is not a view, so the drop of a view of a
+    /// view does not recurse.
+    Whole(Whole),
+}
+
+/// An owner of the node of which a view is a part.
+///
+/// Its drop is outlined: otherwise that of a node would be recursive, and not inlined where an import
+/// is dropped (measured: 10 instructions per import).
+pub(super) struct Whole {
+    node: ManuallyDrop<TryArc<Node>>,
+}
+
+impl Whole {
+    fn new(node: TryArc<Node>) -> Self {
+        Self { node: ManuallyDrop::new(node) }
+    }
+
+    /// A panic of the producer's code ends the process, as one of a deleter does.
+    #[cold]
+    #[inline(never)]
+    extern "C" fn release(&mut self) {
+        // SAFETY: only `drop` calls this, once, and nothing uses the node afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.node) }
+    }
+}
+
+impl Drop for Whole {
+    #[inline]
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl Owner {
+    /// The release of the producer; `None` for a view.
+    #[inline]
+    pub(super) fn release(&self) -> Option<&Release> {
+        match self {
+            Owner::Producer(release) => Some(release.release()),
+            Owner::Whole(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Owner::Producer(release) => release.fmt(f),
+            Owner::Whole(whole) => whole.node.owner.fmt(f),
+        }
+    }
 }
 
 // SAFETY: by 2 of `ImportedTensor::from_raw` any thread may call the deleter, by 4 any thread may
-// access the elements, and the other fields are plain data.
+// access the elements, and the other fields are plain data. The node of a view is such a node.
 unsafe impl Send for Node {}
 // SAFETY: the fields of a shared node are only read. Elements that several owners or threads
 // can write are accessed byte-wise atomically, and a slice of such elements is `unsafe` to
@@ -92,6 +154,47 @@ impl Node {
             Err(room) => Unowned::any(room, managed.tensor()?, policy)?,
         };
         Ok(read.owned(Release::nothing().into()))
+    }
+
+    /// A view: a node of elements of `source` with these dimensions and strides, `ndim` of each, which
+    /// is another owner of the memory. `offset` is that of the first element from the first one of
+    /// `source`, in units of stride; it is not used if the view is empty.
+    ///
+    /// All elements of the view are elements of `source`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InsideByte`], [`Error::OutOfMemory`].
+    pub(super) fn part_of(
+        source: &TryArc<Self>,
+        ndim: usize,
+        axes: impl Iterator<Item = (i64, i64)>,
+        offset: i64,
+    ) -> Result<TryArc<Self>, Error> {
+        // There are at most 64 dimensions.
+        let numbers = ndim.wrapping_mul(2);
+        let mut room = Room::new(numbers).ok_or_else(|| Room::out_of_memory(numbers))?;
+        let (shape, strides) = room.zeroed_list().split_at_mut(ndim);
+        for ((to_dim, to_stride), (dim, stride)) in shape.iter_mut().zip(&mut *strides).zip(axes) {
+            (*to_dim, *to_stride) = (dim, stride);
+        }
+        let checked = source.checked.part(shape, strides, offset)?;
+        let whole = match &source.owner {
+            Owner::Producer(_) => source,
+            Owner::Whole(whole) => &whole.node,
+        };
+        // All numbers are zero, or have been written.
+        let view = Unowned { room, checked };
+        Ok(view.owned_by(Owner::Whole(Whole::new(whole.clone())), source.synchronized))
+    }
+
+    /// Whether the memory has no other owner: another view, or its source.
+    #[inline]
+    pub(super) fn is_only_owner(&mut self) -> bool {
+        match &mut self.owner {
+            Owner::Producer(_) => true,
+            Owner::Whole(whole) => whole.node.get_mut().is_some(),
+        }
     }
 
     /// Reads a tensor that has no struct. `release` releases its owner, also if this returns an error.
@@ -188,8 +291,14 @@ impl Unowned {
     /// Adds the release.
     #[inline(always)]
     fn owned(self, release: GuardedRelease) -> TryArc<Node> {
+        self.owned_by(Owner::Producer(release), ConsumerPlace::DefaultStream)
+    }
+
+    /// Adds the owner, and the consumer with which it synchronized the memory.
+    #[inline(always)]
+    fn owned_by(self, owner: Owner, synchronized: ConsumerPlace) -> TryArc<Node> {
         let Self { room, checked } = self;
-        let node = Node { checked, synchronized: ConsumerPlace::DefaultStream, release };
+        let node = Node { checked, synchronized, owner };
         // SAFETY: 1. By the invariant.
         unsafe { room.finish(node) }
     }
@@ -201,6 +310,11 @@ mod tests {
     use crate::dtype::DataType;
     use crate::ffi::{DLManagedTensorVersioned, DLTensor};
     use crate::{device::Device, version::Version};
+
+    #[test]
+    fn a_view_takes_no_room_in_other_nodes() {
+        assert_eq!(size_of::<Owner>(), size_of::<GuardedRelease>());
+    }
 
     /// A producer may have changed the number of dimensions before the slow path reads it.
     #[test]

@@ -9,6 +9,7 @@ use crate::describe::{ElementRange, all_fit, stored_bits};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
+use crate::ffi::DLPACK_MAJOR_VERSION;
 use crate::flags::Flags;
 use crate::storage::Access;
 use crate::strides::{self, Extent};
@@ -57,6 +58,37 @@ impl Metadata {
         };
         let minor = version.map(|version| version.minor);
         Self { minor, flags, access, device, dtype, place }
+    }
+
+    /// The metadata of a view. All of its elements are elements of this tensor. Unless it is empty,
+    /// the first one is `offset` units of stride after the first one of this tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InsideByte`] if that is not a whole number of bytes.
+    pub(super) fn part(&self, shape: &[i64], strides: &[i64], offset: i64) -> Result<Self, Error> {
+        let &Self { minor, flags, access, device, dtype, place } = self;
+        let (low, _) = place.bytes;
+        // An address from which no element is below, so that offsets are not negative.
+        let (data, before) = if device.has_addresses() {
+            (place.first.wrapping_offset(low), i128::try_from(low).unwrap_or(0))
+        } else {
+            (place.first, i128::from(place.byte_offset).wrapping_neg())
+        };
+        let padded = flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED);
+        let bits = stored_bits(dtype, padded);
+        // The numbers of elements and of bits fit in 64 and 24 bits.
+        let offset = if shape.contains(&0) { 0 } else { i128::from(offset) };
+        let offset = offset.wrapping_mul(bits.into());
+        if offset & 7 != 0 {
+            return Err(Error::InsideByte { dtype });
+        }
+        let byte_offset = (offset >> 3).wrapping_sub(before);
+        let byte_offset = u64::try_from(byte_offset).map_err(|_| Error::SizeOverflow)?;
+        let version = minor.map(|minor| Version::new(DLPACK_MAJOR_VERSION, minor));
+        let claims = RawMetadata { version, flags, data, byte_offset, device, dtype };
+        let place = Place::exact(&claims, shape, strides, true)?;
+        Ok(Self { minor, flags, access, device, dtype, place })
     }
 }
 

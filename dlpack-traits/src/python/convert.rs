@@ -30,7 +30,7 @@ impl From<Error> for PyErr {
         let text = error.to_string();
         match error {
             Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
-            Error::NoSuchElement => PyIndexError::new_err(text),
+            Error::NoSuchElement | Error::NoSuchIndex { .. } => PyIndexError::new_err(text),
             Error::ElementMismatch { requested, .. } => {
                 PyTypeError::new_err(format!("{text}{}", general(Fix::Cast(requested))))
             }

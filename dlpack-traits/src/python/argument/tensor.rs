@@ -63,7 +63,7 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// A `PyTensor` is `Send` and `Sync`, so it can be used in [`Python::detach`]. To keep it
 /// beyond the call, make it the `data` of a struct by
 /// [`ImportedStorage::new`](crate::ImportedStorage::new), or convert it by
-/// [`into_owned`](Self::into_owned).
+/// [`into_owned`](Self::into_owned): [`keep_argument`](crate::guide::keep_argument).
 ///
 /// # Errors
 ///

@@ -15,6 +15,7 @@ mod gpu;
 mod heap;
 mod hostile;
 mod imports;
+mod kept;
 mod kernels;
 mod lent;
 mod npu;
@@ -59,6 +60,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments::add(m)?;
     array_like::add(m)?;
     exchange::add(m)?;
+    kept::add(m)?;
     results::add(m)?;
     npu::add(m)?;
     oneapi::add(m)?;

@@ -24,8 +24,9 @@ const OUTSIDE: [&str; 10] = [
 ];
 
 /// The pages of the guide that each show one task of a function over arrays.
-const FUNCTION_PAGES: [&str; 8] = [
+const FUNCTION_PAGES: [&str; 9] = [
     "accept_array",
+    "keep_argument",
     "return_array",
     "change_in_place",
     "release_gil",

@@ -1,0 +1,198 @@
+//! Views of a part of an import, zero-copy: `select`, `narrow`, `permute`, `reverse`.
+//!
+//! A view is a node of its own, which keeps the node that owns the memory
+//! ([`Owner`](super::node::Owner)). Its elements are elements of the import, so the checks here are
+//! those of the axes and indices; [`Place::part`](super::validate::Place::part) computes the bytes by
+//! the validation of an import.
+
+use core::ops::{Bound, RangeBounds};
+
+use super::ImportedTensor;
+use super::node::Node;
+use crate::error::Error;
+
+/// The difference between a tensor and its view.
+#[derive(Clone, Copy)]
+pub(super) enum View<'a> {
+    /// One index of an axis, which is removed.
+    Select(usize, usize),
+    /// A range of indices of an axis, from the first number to before the second.
+    Narrow(usize, (usize, usize)),
+    /// The axes in another order.
+    Permute(&'a [usize]),
+    /// The indices of an axis in descending order.
+    Reverse(usize),
+}
+
+/// Methods that return a view: other elements, or another order, in the memory of the same producer.
+/// The view is an import as its source was: it has its access, device and data type, and can be read,
+/// kept and exported again.
+///
+/// A part of an array can be kept beyond a call, and returned to Python:
+/// [`keep_argument`](crate::guide::keep_argument) has an example. Each method takes the tensor, which on
+/// an error is released; those of [`ImportedStorage`](crate::ImportedStorage) borrow it, for several views.
+impl ImportedTensor {
+    /// The elements at one index of an axis, which the result does not have: `x[i]` in Python for
+    /// axis 0, `x[:, i]` for axis 1.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error, OwnedTensor};
+    ///
+    /// let matrix = || OwnedTensor::new(vec![1, 2, 3, 4, 5, 6], &[2, 3])?.into_dlpack()?.import();
+    /// let row = matrix()?.select(0, 1)?;
+    /// assert_eq!((row.shape(), row.elements::<i32>()?.to_vec()?), (&[3][..], vec![4, 5, 6]));
+    /// let column = matrix()?.select(1, 1)?;
+    /// assert_eq!((column.strides(), column.elements::<i32>()?.to_vec()?), (&[3][..], vec![2, 5]));
+    /// assert_eq!(matrix()?.select(0, 2).err(), Some(Error::NoSuchIndex { axis: 0, index: 2, dim: 2 }));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchAxis`]; [`Error::NoSuchIndex`], in Python an `IndexError`;
+    /// [`Error::InsideByte`] if a packed element of less than 8 bits does not begin at a byte;
+    /// [`Error::OutOfMemory`].
+    pub fn select(self, axis: usize, index: usize) -> Result<Self, Error> {
+        self.view(self.ndim(), View::Select(axis, index))
+    }
+
+    /// The elements at a range of indices of an axis: `x[1:3]` in Python for axis 0 and `1..3`. The
+    /// range may be empty.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error, OwnedTensor};
+    ///
+    /// let list = OwnedTensor::from_vec(vec![1.5_f32, 2.5, 3.5, 4.5]).into_dlpack()?.import()?;
+    /// let last = list.narrow(0, 1..)?.narrow(0, ..2)?;
+    /// assert_eq!(last.elements::<f32>()?.to_vec()?, [2.5, 3.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchAxis`]; [`Error::NoSuchRange`] if the range ends beyond the axis or before its
+    /// start; [`Error::InsideByte`] and [`Error::OutOfMemory`] as for [`select`](Self::select).
+    pub fn narrow(self, axis: usize, range: impl RangeBounds<usize>) -> Result<Self, Error> {
+        self.view(self.ndim(), View::Narrow(axis, self.bounds(axis, range)))
+    }
+
+    /// The axes in another order, as `numpy.transpose` of a list of axes: axis `i` of the result is
+    /// axis `axes[i]` of the tensor.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error, OwnedTensor};
+    ///
+    /// let matrix = OwnedTensor::new(vec![1, 2, 3, 4, 5, 6], &[2, 3])?.into_dlpack()?.import()?;
+    /// let transposed = matrix.permute(&[1, 0])?;
+    /// assert_eq!((transposed.shape(), transposed.strides()), (&[3, 2][..], &[1, 3][..]));
+    /// assert_eq!(transposed.elements::<i32>()?.to_vec()?, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchAxis`]; [`Error::NotPermutation`] if `axes` does not have each axis once;
+    /// [`Error::OutOfMemory`].
+    pub fn permute(self, axes: &[usize]) -> Result<Self, Error> {
+        self.view(self.ndim(), View::Permute(axes))
+    }
+
+    /// The indices of an axis in descending order: `x[::-1]` in Python for axis 0. The stride of the
+    /// result is negative, which PyTorch does not have.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error, OwnedTensor};
+    ///
+    /// let list = OwnedTensor::from_vec(vec![1_u8, 2, 3]).into_dlpack()?.import()?;
+    /// let reversed = list.reverse(0)?;
+    /// assert_eq!(reversed.strides(), [-1]);
+    /// assert_eq!(reversed.elements::<u8>()?.to_vec()?, [3, 2, 1]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchAxis`]; [`Error::InsideByte`] and [`Error::OutOfMemory`] as for
+    /// [`select`](Self::select).
+    pub fn reverse(self, axis: usize) -> Result<Self, Error> {
+        self.view(self.ndim(), View::Reverse(axis))
+    }
+
+    /// A view that shares the ownership, whose first axes, `rank` of them, may change.
+    pub(super) fn view(&self, rank: usize, view: View<'_>) -> Result<Self, Error> {
+        let (shape, strides) = (self.shape(), self.strides());
+        let pairs = shape.iter().copied().zip(strides.iter().copied());
+        let at = |axis: usize| {
+            let found = pairs.clone().take(rank).nth(axis);
+            found.ok_or(Error::NoSuchAxis { axis, ndim: rank })
+        };
+        let replaced = |axis: usize, new| {
+            pairs.clone().enumerate().map(move |(at, old)| if at == axis { new } else { old })
+        };
+        let ndim = self.ndim();
+        // The product of an index and its stride fits, unless the tensor is empty.
+        match view {
+            View::Select(axis, index) => {
+                let (dim, stride) = at(axis)?;
+                let place = i64::try_from(index).ok().filter(|&index| index < dim);
+                let place = place.ok_or(Error::NoSuchIndex { axis, index, dim })?;
+                let others = pairs.enumerate().filter(|&(at, _)| at != axis).map(|(_, old)| old);
+                self.part(ndim.saturating_sub(1), others, place.wrapping_mul(stride))
+            }
+            View::Narrow(axis, (start, end)) => {
+                let (dim, stride) = at(axis)?;
+                let error = Error::NoSuchRange { axis, start, end, dim };
+                let last = i64::try_from(end).ok().filter(|&end| end <= dim).ok_or(error)?;
+                let first =
+                    i64::try_from(start).ok().filter(|&start| start <= last).ok_or(error)?;
+                let new = (last.saturating_sub(first), stride);
+                self.part(ndim, replaced(axis, new), first.wrapping_mul(stride))
+            }
+            View::Permute(order) => {
+                for &axis in order {
+                    at(axis)?;
+                }
+                for axis in 0..rank {
+                    let times = order.iter().filter(|&&other| other == axis).count();
+                    if times != 1 {
+                        return Err(Error::NotPermutation { axis, times, ndim: rank });
+                    }
+                }
+                let ordered = order.iter().filter_map(|&axis| at(axis).ok());
+                self.part(ndim, ordered.chain(pairs.clone().skip(rank)), 0)
+            }
+            View::Reverse(axis) => {
+                let (dim, stride) = at(axis)?;
+                let last = dim.saturating_sub(1).wrapping_mul(stride);
+                self.part(ndim, replaced(axis, (dim, stride.wrapping_neg())), last)
+            }
+        }
+    }
+
+    /// A view with these dimensions and strides, whose first element is `offset` units of stride after
+    /// that of this tensor.
+    fn part(
+        &self,
+        ndim: usize,
+        axes: impl Iterator<Item = (i64, i64)>,
+        offset: i64,
+    ) -> Result<Self, Error> {
+        Node::part_of(self.node(), ndim, axes, offset).map(Self::of_node)
+    }
+
+    /// The first index of a range, and the one after its last.
+    pub(super) fn bounds(&self, axis: usize, range: impl RangeBounds<usize>) -> (usize, usize) {
+        let dim = self.shape().get(axis).and_then(|&dim| usize::try_from(dim).ok());
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&last) => last.saturating_add(1),
+            Bound::Excluded(&end) => end,
+            Bound::Unbounded => dim.unwrap_or(usize::MAX),
+        };
+        (start, end)
+    }
+}
