@@ -19,6 +19,7 @@ mod import {
     pub(crate) mod readable;
     pub(crate) mod rejects;
     pub(crate) mod relocated;
+    mod rows;
     pub(crate) mod states;
     mod sub_views;
     pub(crate) mod views;

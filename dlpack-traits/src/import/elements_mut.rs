@@ -220,14 +220,33 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
     /// Those of [`Elements::for_each_row`].
     #[inline]
     pub fn update_rows(&mut self, mut f: impl FnMut(&mut [T])) -> Result<(), Error> {
+        self.try_update_rows(|row| {
+            f(row);
+            Ok(())
+        })
+    }
+
+    /// Calls a function that may fail with each row, as [`update_rows`](Self::update_rows) does, and
+    /// returns its first error. It is not called again after an error; its row, and the other rows of the
+    /// same block, are then unchanged.
+    ///
+    /// # Errors
+    ///
+    /// Those of the function, and of [`update_rows`](Self::update_rows), converted by `From`.
+    #[inline]
+    pub fn try_update_rows<E: From<Error>>(
+        &mut self,
+        mut f: impl FnMut(&mut [T]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let row = self.elements.row_len();
         if row == 0 {
             return rows::each_empty(self.shape(), || f(&mut []));
         }
         let target = self.target();
         self.elements.visit_units(Visit::RowMajor, row, |piece, block| {
-            block.chunks_exact_mut(row).for_each(&mut f);
+            block.chunks_exact_mut(row).try_for_each(&mut f)?;
             piece.write_from(&target, bytes_of(block));
+            Ok(())
         })
     }
 

@@ -7,10 +7,12 @@ use core::ops::Range;
 
 use super::{Elements, ElementsMut};
 use crate::element::Readable;
+use crate::error::Error;
 use crate::strides::MAX_NDIM;
 
 /// A part of the elements of a tensor: a range of indices along one dimension, and all
-/// indices along the others. [`Elements::split`] makes it.
+/// indices along the others. [`Elements::split`], [`split_rows`](Elements::split_rows) and
+/// [`split_along`](Elements::split_along) make it.
 #[derive(Clone)]
 pub struct ElementsPart<'a, T> {
     whole: Elements<'a, T>,
@@ -23,7 +25,8 @@ pub struct ElementsPart<'a, T> {
 impl<'a, T: Readable> Elements<'a, T> {
     /// Splits the elements into at most `parts` parts of nearly equal size, for several
     /// threads: along the first dimension of more than one element, so that the parts follow
-    /// each other in row-major order.
+    /// each other in row-major order. Of a tensor of shape `(1, 4)` that is axis 1, so a part has a
+    /// part of the row: [`split_rows`](Self::split_rows) keeps rows whole.
     ///
     /// The methods of `Elements` run on the calling thread only. Two threads read more memory per
     /// second than one, but starting a thread takes about 20 microseconds: split tensors of at
@@ -58,15 +61,86 @@ impl<'a, T: Readable> Elements<'a, T> {
         &self,
         parts: usize,
     ) -> impl ExactSizeIterator<Item = ElementsPart<'a, T>> + FusedIterator + use<'a, T> {
+        // A tensor of one element, and an empty one, is one part.
+        let outermost = self.shape().iter().position(|&dim| dim > 1);
+        self.parts_along(outermost.filter(|_| !self.is_empty()).unwrap_or(0), parts)
+    }
+
+    /// Splits the elements into at most `parts` parts of whole rows: along axis 0 of a tensor of two or
+    /// more dimensions, for [`for_each_row`](Self::for_each_row) on several threads. Any other tensor
+    /// is one row, and one part.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Error, OwnedTensor};
+    /// let tensor = OwnedTensor::new(vec![1, 2, 3, 4, 5, 6], &[3, 2])?.into_dlpack()?.import()?;
+    /// let elements = tensor.elements::<i32>()?;
+    /// let mut sums = [0; 3];
+    /// std::thread::scope(|scope| {
+    ///     let mut rest = &mut sums[..];
+    ///     for part in elements.split_rows(2) {
+    ///         let (mine, others) = rest.split_at_mut(part.range().len());
+    ///         rest = others;
+    ///         scope.spawn(move || {
+    ///             let mut mine = mine.iter_mut();
+    ///             part.elements().for_each_row(|row| *mine.next().unwrap() = row.iter().sum())
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(sums, [3, 7, 11]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn split_rows(
+        &self,
+        parts: usize,
+    ) -> impl ExactSizeIterator<Item = ElementsPart<'a, T>> + FusedIterator + use<'a, T> {
+        self.parts_along(0, if self.shape().len() < 2 { 1 } else { parts })
+    }
+
+    /// Splits the elements into at most `parts` parts of nearly equal size along an axis: as many as
+    /// the axis has indices, if these are fewer. A tensor of one element, and an empty one, is one part.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Error, OwnedTensor};
+    /// let tensor = OwnedTensor::new(vec![1, 2, 3, 4, 5, 6], &[2, 3])?.into_dlpack()?.import()?;
+    /// let parts = tensor.elements::<i32>()?.split_along(1, 2)?;
+    /// let columns: Vec<_> = parts.map(|part| (part.range(), part.elements().to_vec())).collect();
+    /// assert_eq!(columns, [(0..2, Ok(vec![1, 2, 4, 5])), (2..3, Ok(vec![3, 6]))]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchAxis`]. The axes of an element that is an array are not counted.
+    #[inline]
+    pub fn split_along(
+        &self,
+        axis: usize,
+        parts: usize,
+    ) -> Result<
+        impl ExactSizeIterator<Item = ElementsPart<'a, T>> + FusedIterator + use<'a, T>,
+        Error,
+    > {
+        let ndim = self.shape().len();
+        if axis < ndim {
+            Ok(self.parts_along(axis, parts))
+        } else {
+            Err(Error::NoSuchAxis { axis, ndim })
+        }
+    }
+
+    /// The parts along an axis, which only a tensor without dimensions does not have.
+    fn parts_along(
+        &self,
+        axis: usize,
+        parts: usize,
+    ) -> impl ExactSizeIterator<Item = ElementsPart<'a, T>> + FusedIterator + use<'a, T> {
         let whole = *self;
         // A tensor without dimensions is one element, as along a dimension of size 1.
         let mut shape = [1; MAX_NDIM];
         for (to, &dim) in shape.iter_mut().zip(whole.shape()) {
             *to = dim;
         }
-        // A tensor of one element, and an empty one, is one part.
-        let outermost = whole.shape().iter().position(|&dim| dim > 1);
-        let axis = outermost.filter(|_| !whole.is_empty()).unwrap_or(0);
         let dim = shape.get(axis).map_or(0, |&dim| usize::try_from(dim).unwrap_or(0));
         let parts = if whole.len() < 2 { 1 } else { parts.clamp(1, dim.max(1)) };
         let (each, larger) =
@@ -137,6 +211,31 @@ impl<T: Readable> ElementsMut<'_, T> {
     ) -> impl ExactSizeIterator<Item = ElementsPartMut<'_, T>> + FusedIterator {
         // Other threads write other parts of the memory, so all accesses are byte-wise atomic.
         self.as_elements().as_shared().split(parts).map(ElementsPartMut::new)
+    }
+
+    /// Splits the elements into at most `parts` parts of whole rows: [`Elements::split_rows`], for
+    /// [`update_rows`](Self::update_rows) on several threads.
+    #[inline]
+    pub fn split_rows(
+        &mut self,
+        parts: usize,
+    ) -> impl ExactSizeIterator<Item = ElementsPartMut<'_, T>> + FusedIterator {
+        self.as_elements().as_shared().split_rows(parts).map(ElementsPartMut::new)
+    }
+
+    /// Splits the elements into at most `parts` parts along an axis: [`Elements::split_along`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Elements::split_along`].
+    #[inline]
+    pub fn split_along(
+        &mut self,
+        axis: usize,
+        parts: usize,
+    ) -> Result<impl ExactSizeIterator<Item = ElementsPartMut<'_, T>> + FusedIterator, Error> {
+        let elements = self.as_elements().as_shared();
+        Ok(elements.split_along(axis, parts)?.map(ElementsPartMut::new))
     }
 }
 

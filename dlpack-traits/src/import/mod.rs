@@ -34,6 +34,7 @@ mod policy;
 mod raw;
 mod raw_bits;
 mod rows;
+mod shape;
 mod slices;
 mod storage_sub_view;
 mod sub_view;

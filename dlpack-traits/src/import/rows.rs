@@ -42,17 +42,61 @@ impl<T: Readable> Elements<'_, T> {
     /// without elements: a tensor needs no memory for them.
     #[inline]
     pub fn for_each_row(&self, mut f: impl FnMut(&[T])) -> Result<(), Error> {
+        self.try_for_each_row(|row| {
+            f(row);
+            Ok(())
+        })
+    }
+
+    /// Calls a function that may fail with each row, as [`for_each_row`](Self::for_each_row) does, and
+    /// returns its first error. It is not called again after an error.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Error, OwnedTensor};
+    /// #[derive(Debug, PartialEq)]
+    /// enum Problem {
+    ///     Zeros { row: usize },
+    ///     Tensor(Error),
+    /// }
+    ///
+    /// impl From<Error> for Problem {
+    ///     fn from(error: Error) -> Self {
+    ///         Problem::Tensor(error)
+    ///     }
+    /// }
+    ///
+    /// let tensor = OwnedTensor::new(vec![3, 4, 0, 0], &[2, 2])?.into_dlpack()?.import()?;
+    /// let mut row = 0;
+    /// let result = tensor.elements::<i32>()?.try_for_each_row(|values| {
+    ///     if values.iter().all(|&value| value == 0) {
+    ///         return Err(Problem::Zeros { row });
+    ///     }
+    ///     row += 1;
+    ///     Ok(())
+    /// });
+    /// assert_eq!(result, Err(Problem::Zeros { row: 1 }));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the function, and of [`for_each_row`](Self::for_each_row), converted by `From`: to an
+    /// [`Error`], a `PyErr` (feature `pyo3`), or a type of the caller.
+    #[inline]
+    pub fn try_for_each_row<E: From<Error>>(
+        &self,
+        mut f: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let row = self.row_len();
         if row == 0 {
             return each_empty(self.shape(), || f(&[]));
         }
         match self.as_frozen_slice()? {
-            Some(slice) => slice.chunks_exact(row).for_each(f),
+            Some(slice) => slice.chunks_exact(row).try_for_each(f),
             None => self.visit_units(Visit::RowMajor, row, |_, block| {
-                block.chunks_exact(row).for_each(&mut f);
-            })?,
+                block.chunks_exact(row).try_for_each(&mut f)
+            }),
         }
-        Ok(())
     }
 
     /// Number of elements per row. It fits unless the tensor is empty.
@@ -66,9 +110,13 @@ impl<T: Readable> Elements<'_, T> {
 ///
 /// # Errors
 ///
-/// [`Error::SizeOverflow`] for more rows than a `u32` counts, which would take seconds or years.
+/// The first error of the function, and [`Error::SizeOverflow`] for more rows than a `u32` counts, which
+/// would take seconds or years.
 #[cold]
-pub(super) fn each_empty(shape: &[i64], mut f: impl FnMut()) -> Result<(), Error> {
+pub(super) fn each_empty<E: From<Error>>(
+    shape: &[i64],
+    mut f: impl FnMut() -> Result<(), E>,
+) -> Result<(), E> {
     let (_, outer) = shape.split_last().unwrap_or((&0, &[]));
     let rows = if outer.contains(&0) {
         Some(0)
@@ -76,7 +124,7 @@ pub(super) fn each_empty(shape: &[i64], mut f: impl FnMut()) -> Result<(), Error
         outer.iter().try_fold(1_u32, |rows, &dim| rows.checked_mul(u32::try_from(dim).ok()?))
     };
     for _ in 0..rows.ok_or(Error::SizeOverflow)? {
-        f();
+        f()?;
     }
     Ok(())
 }
