@@ -64,6 +64,50 @@ def test_integers_keep_their_values():
             arguments.convert_bytes(given)
 
 
+BEYOND_64_BITS = [
+    ("convert_bytes", [2**70], r"expected uint8, got an `int` of 71 bits, .*from 0 to 255\b"),
+    ("convert_bytes", [1, -(2**64)], "expected uint8, got an `int` of 65 bits"),
+    ("convert_floats", 2**70, r"expected float32, got an `int` of 71 bits, .*; pass floats\b"),
+    ("convert_floats", np.array([2**64, 1.5], object), "expected float32, got an `int` of 65 bits"),
+    ("convert_any", 2**64, r"expected an array, got an `int` of 65 bits.*-2\*\*63 to 2\*\*64 - 1"),
+    ("convert_any", [[10**5000]], "got an `int` of 16610 bits, which does not fit in 64"),
+]
+
+
+@pytest.mark.parametrize(
+    "dtype, advice",
+    [
+        ("int8", "numbers from -128 to 127"),
+        ("int64", f"numbers from {-(2**63)} to {2**63 - 1}"),
+        ("uint64", f"numbers from 0 to {2**64 - 1}"),
+        ("float64", "floats"),
+        ("complex64", "floats"),
+        ("bool", "bools"),
+    ],
+)
+def test_the_advice_for_a_large_integer_is_that_of_the_dtype(dtype, advice):
+    with pytest.raises(ValueError, match=f"expected {dtype}, got .*; pass {advice}\\b"):
+        arguments.converted([2**64], dtype)
+
+
+@pytest.mark.parametrize("function, given, message", BEYOND_64_BITS)
+def test_integers_beyond_64_bits_are_named(function, given, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(arguments, function)(given)
+
+
+OF_OBJECTS = [-(2**63), 2**64 - 1]
+
+
+@pytest.mark.parametrize(
+    "given", [[2**70, None], [2**70, "1"], [2**70, 1j], np.array(OF_OBJECTS, object)]
+)
+def test_objects_that_are_not_all_numbers_are_not_too_large(given):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        arguments.convert_floats(given)
+    assert "bits" not in str(raised.value)
+
+
 class Exports:
     """A class with the methods of the DLPack protocol only."""
 

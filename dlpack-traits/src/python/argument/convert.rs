@@ -47,6 +47,7 @@ use crate::python::interpreter::detach::detached;
 /// | floats, complex numbers | integers | `TypeError` |
 /// | integers, floats, complex numbers | `bool` | `TypeError` |
 /// | complex numbers | floats | `TypeError` |
+/// | `int` of Python that does not fit in 64 bits | | `ValueError` |
 /// | text, objects, times | | `TypeError` |
 ///
 /// Floats include `float16`, `bfloat16` and those of 8 bits. A tensor of PyTorch that requires a
@@ -220,7 +221,11 @@ fn by_numpy<'py>(
     let array = match (number, size) {
         ('f', 'g') => finite(&numpy, &array, "float64", to)?,
         ('c', 'G') => finite(&numpy, &array, "complex128", to)?,
-        ('O' | 'S' | 'U' | 'M' | 'm', _) => {
+        ('O', _) => {
+            let error = exceptions::too_large(&array, to)?;
+            return Err(error.unwrap_or_else(|| exceptions::not_numbers(object, kind, &array, to)));
+        }
+        ('S' | 'U' | 'M' | 'm', _) => {
             return Err(exceptions::not_numbers(object, kind, &array, to));
         }
         _ => match import_unexplained(&array, &ImportOptions::new()) {

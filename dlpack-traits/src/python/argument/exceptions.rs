@@ -8,6 +8,7 @@ use core::fmt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt};
 
 use super::advice::Library;
 use super::refusals::{expected, not_exported};
@@ -189,6 +190,46 @@ pub(super) fn not_numbers(
         Ok(format!("{}, got {found}; pass numbers", expected(to)))
     };
     text().map_or_else(|error| error, PyTypeError::new_err)
+}
+
+/// Makes the exception for integers of which NumPy makes an array of objects, because one does not fit
+/// in 64 bits; `None` for objects that are not all numbers.
+///
+/// The size is that in bits: the digits of a number may be more than Python converts to text.
+#[cold]
+pub(super) fn too_large(array: &Bound<'_, PyAny>, to: Option<DataType>) -> PyResult<Option<PyErr>> {
+    let py = array.py();
+    let mut large = None;
+    for item in array.getattr(intern!(py, "flat"))?.try_iter()? {
+        let item = item?;
+        if item.is_instance_of::<PyInt>() {
+            if item.extract::<i64>().is_err() && item.extract::<u64>().is_err() {
+                large = item.call_method0(intern!(py, "bit_length"))?.extract::<u64>()?.into();
+            }
+        } else if !item.is_instance_of::<PyFloat>() {
+            return Ok(None);
+        }
+    }
+    let Some(bits) = large else { return Ok(None) };
+    let advice = match to.map(|to| (to.code(), to.bits())) {
+        Some((ffi::kDLUInt, bits)) => {
+            format!(
+                "pass numbers from 0 to {}",
+                u64::MAX.checked_shr(64_u32.saturating_sub(bits.into())).unwrap_or(0)
+            )
+        }
+        Some((ffi::kDLInt, bits)) => {
+            let least = i64::MIN >> 64_u32.saturating_sub(bits.into()).min(63);
+            format!("pass numbers from {least} to {}", !least)
+        }
+        Some((ffi::kDLBool, _)) => String::from("pass bools"),
+        Some(_) => String::from("pass floats"),
+        None => String::from("pass numbers from -2**63 to 2**64 - 1, or floats"),
+    };
+    Ok(Some(PyValueError::new_err(format!(
+        "{}, got an `int` of {bits} bits, which does not fit in 64; {advice}",
+        expected(to)
+    ))))
 }
 
 /// Makes the exception for a class or a module in place of an array.

@@ -96,6 +96,7 @@ fn converted<'py>(x: &Bound<'py, PyAny>, dtype: &str) -> PyResult<Bound<'py, PyA
         OwnedTensor::new(x.elements().to_vec()?, x.shape())?.into_numpy(py)
     }
     match dtype {
+        "bool" => made::<bool>(x),
         "int8" => made::<i8>(x),
         "int16" => made::<i16>(x),
         "int32" => made::<i32>(x),
