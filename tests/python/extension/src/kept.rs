@@ -60,7 +60,7 @@ fn row(x: PyTensor<'_>, index: usize) -> PyResult<Numpy<ImportedStorage>> {
     Ok(Numpy(x.into_owned().select(0, index)?.into()))
 }
 
-pub(super) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = PyModule::new(m.py(), "kept")?;
     module.add_class::<Kept>()?;
     module.add_function(wrap_pyfunction!(row, &module)?)?;

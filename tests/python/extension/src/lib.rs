@@ -22,6 +22,7 @@ mod npu;
 mod oneapi;
 mod opencl;
 mod pending;
+mod pool;
 mod reentrant;
 mod refused;
 mod results;
@@ -65,6 +66,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     npu::add(m)?;
     oneapi::add(m)?;
     opencl::add(m)?;
+    pool::add(m)?;
     gpu::add_cuda(m)?;
     gpu::add_rocm(m)?;
     derived::add(m)?;
