@@ -6,7 +6,7 @@ use super::sub_view::View;
 use super::{ImportedElement, ImportedStorage};
 use crate::error::Error;
 
-/// Methods that return a view, as those of [`ImportedTensor`], and share the ownership: several views
+/// Methods that return a view, as those of [`ImportedTensor`](crate::ImportedTensor), and share the ownership: several views
 /// of one import can be kept and exported. If `T` is an array, its axes are not counted, and stay.
 ///
 /// ```
@@ -33,38 +33,38 @@ use crate::error::Error;
 /// # Ok::<(), Error>(())
 /// ```
 impl<T: ImportedElement> ImportedStorage<T> {
-    /// The elements at one index of an axis: [`ImportedTensor::select`].
+    /// The elements at one index of an axis: [`ImportedTensor::select`](crate::ImportedTensor::select).
     ///
     /// # Errors
     ///
-    /// Those of [`ImportedTensor::select`].
+    /// Those of [`ImportedTensor::select`](crate::ImportedTensor::select).
     pub fn select(&self, axis: usize, index: usize) -> Result<Self, Error> {
         self.view(View::Select(axis, index))
     }
 
-    /// The elements at a range of indices of an axis: [`ImportedTensor::narrow`].
+    /// The elements at a range of indices of an axis: [`ImportedTensor::narrow`](crate::ImportedTensor::narrow).
     ///
     /// # Errors
     ///
-    /// Those of [`ImportedTensor::narrow`].
+    /// Those of [`ImportedTensor::narrow`](crate::ImportedTensor::narrow).
     pub fn narrow(&self, axis: usize, range: impl RangeBounds<usize>) -> Result<Self, Error> {
         self.view(View::Narrow(axis, self.imported().bounds(axis, range)))
     }
 
-    /// The axes in another order: [`ImportedTensor::permute`].
+    /// The axes in another order: [`ImportedTensor::permute`](crate::ImportedTensor::permute).
     ///
     /// # Errors
     ///
-    /// Those of [`ImportedTensor::permute`].
+    /// Those of [`ImportedTensor::permute`](crate::ImportedTensor::permute).
     pub fn permute(&self, axes: &[usize]) -> Result<Self, Error> {
         self.view(View::Permute(axes))
     }
 
-    /// The indices of an axis in descending order: [`ImportedTensor::reverse`].
+    /// The indices of an axis in descending order: [`ImportedTensor::reverse`](crate::ImportedTensor::reverse).
     ///
     /// # Errors
     ///
-    /// Those of [`ImportedTensor::reverse`].
+    /// Those of [`ImportedTensor::reverse`](crate::ImportedTensor::reverse).
     pub fn reverse(&self, axis: usize) -> Result<Self, Error> {
         self.view(View::Reverse(axis))
     }
