@@ -283,9 +283,9 @@ def test_a_list_does_not_believe_its_subclass():
 
 def test_a_list_names_the_item_that_is_wrong():
     array = floats(2)
-    with pytest.raises(TypeError, match="^item 1: expected float32, got float64; convert with"):
+    with pytest.raises(TypeError, match="\\bitem 1: expected float32, got float64; convert with"):
         arguments.listed([array, array.astype("f8")])
-    with pytest.raises(TypeError, match="^item 2: .*`NoneType`.*is not a tensor"):
+    with pytest.raises(TypeError, match="\\bitem 2: .*`NoneType`.*is not a tensor"):
         arguments.variadic(array, array, None)
 
     class Raises:
