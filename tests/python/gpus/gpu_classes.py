@@ -539,6 +539,31 @@ def test_the_stream_of_an_argument(gpu):
     gpu.destroy(stream)
 
 
+def test_a_result_of_another_dtype_or_shape_is_an_error(gpu):
+    """As JAX makes of 64-bit elements, also on a device."""
+    made = []
+
+    class Narrow(Methods):
+        dtype, shape = "float32", (4,)
+
+        def from_dlpack(self):
+            made.append(self.__dlpack__(**VERSIONED))
+            return Narrow(None)
+
+    argument = Narrow(gpu.made(4))
+    assert type(gpu.copied(argument)) is Narrow
+    for name, other, error in [
+        ("dtype", "float16", "of float32, got one of float16"),
+        ("shape", (2, 2), r"\[4\], got one of \[2, 2\]"),
+    ]:
+        setattr(Narrow, name, other)
+        with pytest.raises(TypeError, match=error):
+            gpu.copied(argument)
+        Narrow.dtype, Narrow.shape = "float32", (4,)
+    assert len(made) == 3
+    del argument, made
+
+
 def test_arguments_of_other_types(gpu):
     """Memory of the host, another rank, a capsule, and no array."""
     tensor = gpu.made(4)

@@ -18,7 +18,7 @@ use crate::python::convert::{discard, exchange_error};
 use crate::python::export::offer_once::offer_once;
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
 use crate::python::table::maker::Maker;
-use crate::python::table::offered::{offer_to, with_strides_for};
+use crate::python::table::offered::{Sent, offer_to, with_strides_for};
 use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module, from_dlpack_of_name};
 use crate::stream::StreamArg;
 
@@ -178,8 +178,11 @@ pub(super) fn object_on_device<'py, E: DLPackExport + Send + 'static>(
             class.name()?
         )));
     };
+    let sent = Sent::of(&tensor)?;
     // The library passes its stream to `__dlpack__`.
-    from_dlpack.call1((offer_once(py, tensor)?,))
+    let made = from_dlpack.call1((offer_once(py, tensor)?,))?;
+    sent.check(&made)?;
+    Ok(made)
 }
 
 /// Whether an exception means that a type does not accept a tensor.

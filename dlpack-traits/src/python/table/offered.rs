@@ -28,16 +28,45 @@ pub(in crate::python) fn offer_to<'py>(
     tensor: ImportedStorage,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = from_dlpack.py();
-    let view = tensor.tensor().map_err(exchange_error)?;
-    let dtype = view.dtype();
-    let shape = view.shape().to_vec();
+    let sent = Sent::of(&tensor)?;
     let made = from_dlpack.call1((offer(py, tensor)?,))?;
-    check(&made, dtype, &shape)?;
+    sent.check(&made)?;
     Ok(made)
 }
 
-/// Checks the attributes `dtype` and `shape` of an object, if it has them.
-fn check(made: &Bound<'_, PyAny>, dtype: DataType, shape: &[i64]) -> PyResult<()> {
+/// The dtype and the shape of a tensor that a library gets.
+#[derive(Debug)]
+pub(in crate::python) struct Sent {
+    dtype: DataType,
+    shape: Vec<i64>,
+}
+
+impl Sent {
+    pub(in crate::python) fn of(tensor: &impl DLPackExport) -> PyResult<Self> {
+        let view = tensor.tensor().map_err(exchange_error)?;
+        Ok(Self { dtype: view.dtype(), shape: view.shape().to_vec() })
+    }
+
+    /// Compares them with the attributes `dtype` and `shape` of the object that the library made, if
+    /// it has them.
+    ///
+    /// # Errors
+    ///
+    /// `TypeError` if they differ.
+    pub(in crate::python) fn check(&self, made: &Bound<'_, PyAny>) -> PyResult<()> {
+        check_dtype(made, self.dtype)?;
+        let shape = &self.shape;
+        let read = || made.getattr(intern!(made.py(), "shape"))?.extract::<Vec<i64>>();
+        match ok_unless_exit(made.py(), read())? {
+            Some(found) if &found != shape => Err(PyTypeError::new_err(format!(
+                "expected a result of shape {shape:?}, got one of {found:?} from its library"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_dtype(made: &Bound<'_, PyAny>, dtype: DataType) -> PyResult<()> {
     let py = made.py();
     let read = || -> PyResult<String> {
         Ok(made.getattr(intern!(py, "dtype"))?.str()?.to_string_lossy().into_owned())
@@ -59,13 +88,7 @@ fn check(made: &Bound<'_, PyAny>, dtype: DataType, shape: &[i64]) -> PyResult<()
              values; return {other}{cure}"
         )));
     }
-    let read = || made.getattr(intern!(py, "shape"))?.extract::<Vec<i64>>();
-    match ok_unless_exit(py, read())? {
-        Some(found) if found != shape => Err(PyTypeError::new_err(format!(
-            "expected a result of shape {shape:?}, got one of {found:?} from its library"
-        ))),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// Whether the class of an object is defined in a package whose name begins like this.
