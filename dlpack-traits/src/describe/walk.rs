@@ -179,8 +179,11 @@ impl ElementRange {
     pub(crate) fn bytes_fit(self, repeats: i64, size: u64) -> bool {
         let most = self.high.checked_sub(self.low).and_then(|span| span.checked_add(1));
         let most = most.and_then(|most| most.checked_mul(repeats));
-        let bytes = most.and_then(|most| most.checked_mul(i64::try_from(size).ok()?));
-        bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
+        // `size` is less than this power of two. A shift is faster than another multiplication, and a
+        // constant for most types.
+        let power = u64::BITS.wrapping_sub(size.leading_zeros());
+        let limit = (isize::MAX as i64).checked_shr(power).unwrap_or(0);
+        most.is_some_and(|most| most <= limit)
     }
 
     /// The same with the highest element moved by `more`, if it fits.
