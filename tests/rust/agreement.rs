@@ -303,7 +303,7 @@ fn own_exports_are_valid_imports() {
     let mut random = Random::new(5);
     let (mut exported, mut rejected) = (0, 0);
     let types = [DataType::U8, DataType::F32, DataType::COMPLEX128, DataType::FLOAT4_E2M1FN];
-    for _ in 0..if cfg!(miri) { 300 } else { 100_000 } {
+    for _ in 0..if cfg!(miri) { 40 } else { 100_000 } {
         let ndim = random.below(5);
         let large = |random: &mut Random| match random.below(4) {
             0 => random.within(0..=3),
