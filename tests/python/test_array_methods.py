@@ -213,3 +213,27 @@ def test_methods_leave_nothing_behind():
                 use(tensor)
 
     check_leaks(body)
+
+
+@CLASSES
+@pytest.mark.parametrize("name", ["torch", "jax", "paddle"])
+def test_operators_with_tensors_are_those_of_the_array(class_, name):
+    """NumPy leaves them to the other operand, which does not know the object."""
+    library = require(name)
+    one = numpy.array([[1, 2], [3, 4]], "float32")
+    other = library.numpy.ones((2, 2)) if name == "jax" else library.ones([2, 2])
+    ours = of(class_, one)
+    operators = [operator.eq, operator.ne, operator.lt, operator.ge]
+    for function in [*operators, operator.add, operator.sub, operator.mul, operator.matmul]:
+        # Paddle compares with what it does not know by itself.
+        for arguments in [(ours, other), *([(other, ours)] if name != "paddle" else [])]:
+            theirs = tuple(one if given is ours else given for given in arguments)
+            found, expected = plain(function, arguments), plain(function, theirs)
+            assert found == expected, (function, type(arguments[0]))
+
+
+def plain(function, arguments):
+    try:
+        return numpy.asarray(function(*arguments)).tolist()
+    except TypeError:
+        return TypeError

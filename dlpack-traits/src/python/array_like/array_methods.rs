@@ -74,10 +74,35 @@ fn call(
     object: Borrowed<'_, 'static, PyAny>,
     arguments: Arguments<'_>,
 ) -> Returned {
+    let (py, name) = (object.py(), name.to_str().unwrap_or_default());
     let array = array_of(object)?;
-    let arguments = PyTuple::new(object.py(), arguments.all_positional(object.py()))?;
-    let result = array.getattr(name.to_str().unwrap_or_default())?.call1(arguments)?;
+    let arguments = PyTuple::new(py, arguments.all_positional(py))?;
+    let result = array.getattr(name)?.call1(&arguments)?;
+    if result.is(py.NotImplemented()) && arguments.len() == 1 && !name.starts_with("__i") {
+        return by_operator(name, &array, &arguments.get_item(0)?, result);
+    }
     Ok(if result.is(&array) { object.to_owned() } else { result })
+}
+
+/// Applies an operator to the array, which leaves it to the other operand, such as a tensor of
+/// PyTorch. Python would pass that one the object, which it does not know, and then compare
+/// identities. `unknown` is the result if there is no such operator.
+#[cold]
+fn by_operator(
+    name: &str,
+    array: &Bound<'static, PyAny>,
+    other: &Bound<'static, PyAny>,
+    unknown: Bound<'static, PyAny>,
+) -> Returned {
+    let operators = array.py().import(intern!(array.py(), "operator"))?;
+    if let Some(operator) = operators.getattr_opt(name)? {
+        return operator.call1((array, other));
+    }
+    let direct = name.replacen("__r", "__", 1);
+    match operators.getattr_opt(direct.as_str())? {
+        Some(operator) => operator.call1((other, array)),
+        None => Ok(unknown),
+    }
 }
 
 /// `__bytes__`. `bytes` would iterate over an object without the buffer protocol.
