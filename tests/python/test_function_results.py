@@ -2,10 +2,11 @@
 
 import copy
 import gc
+import importlib
 
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, require, run_in_a_new_process
+from conftest import check_leaks, is_there, require, run_in_a_new_process
 from dlpack_testing import Writable, results
 
 require("numpy")
@@ -408,3 +409,17 @@ def test_reversed_results_are_copied_for_torch():
             assert type(made) is torch.Tensor and made.tolist() == view.tolist()
     assert results.same_like(torch, array).data_ptr() == array.ctypes.data
     assert results.same_like(np, array[::-1]).strides == array[::-1].strides
+
+
+def test_reversed_results_are_copied_for_other_libraries():
+    """Paddle reads other memory for negative strides, JAX and MLX reject them."""
+    array = np.arange(6, dtype="f4").reshape(2, 3)
+    for name, make in [("jax", "jax.numpy"), ("paddle", "paddle"), ("mlx", "mlx.core")]:
+        if not is_there(name):
+            continue
+        module = importlib.import_module(require(name) and make)
+        ones = getattr(module, "ones")([1])
+        for view in (array[::-1], array[:, ::-1], array[::-1].T):
+            made = results.same_like(ones, view)
+            assert type(made).__module__.split(".")[0] in (name, "jaxlib")
+            assert np.asarray(made).tolist() == made.tolist() == view.tolist()

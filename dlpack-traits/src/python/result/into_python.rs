@@ -69,7 +69,8 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// `like` can also be a class of arrays, or a module such as `torch` or `jax.numpy`. An argument of
     /// TensorFlow or pyarrow gets a NumPy array, because they have no such `from_dlpack`.
     ///
-    /// PyTorch does not have negative strides, so a tensor on the host with some is copied for it.
+    /// A tensor on the host with negative strides is copied for every library but NumPy: PyTorch, JAX and
+    /// MLX reject them, and Paddle reads other memory.
     ///
     /// For a [`PyDeviceTensor`](crate::python::PyDeviceTensor) and a tensor on its device, the object
     /// is ready for work on the stream of the argument.

@@ -18,7 +18,7 @@ use crate::python::convert::{discard, exchange_error};
 use crate::python::export::offer_once::offer_once;
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
 use crate::python::table::maker::Maker;
-use crate::python::table::offered::{Sent, offer_to, with_strides_for};
+use crate::python::table::offered::{Sent, offer_to, without_negative_strides};
 use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module, from_dlpack_of_name};
 use crate::stream::StreamArg;
 
@@ -94,12 +94,14 @@ pub(super) fn object_like<'py>(
     let py = like.py();
     let class = match Like::of(like)? {
         Like::Class(class) => class,
-        Like::Library(from_dlpack) => return offer_to(&from_dlpack, storage_of(tensor)?),
+        Like::Library(from_dlpack) => {
+            return offer_to(&from_dlpack, storage_of(without_negative_strides(tensor)?)?);
+        }
     };
-    let tensor = with_strides_for(&class, tensor)?;
     let from_dlpack = match Maker::of(&class)? {
         None if NumPy::is_array_class(&class)? => None,
         Some(maker) => {
+            let tensor = if maker.is_ours() { tensor } else { without_negative_strides(tensor)? };
             let tensor = storage_of(tensor)?;
             return match wrapped(py, maker, &tensor) {
                 Err(error) if is_refusal(py, &error) && !is_of_library(&class)? => {
@@ -111,7 +113,7 @@ pub(super) fn object_like<'py>(
         None => from_dlpack_like(like, &class)?.filter(|found| !NumPy::has_importer(found)),
     };
     match from_dlpack {
-        Some(from_dlpack) => offer_to(&from_dlpack, storage_of(tensor)?),
+        Some(from_dlpack) => offer_to(&from_dlpack, storage_of(without_negative_strides(tensor)?)?),
         None => array_of(py, tensor),
     }
 }

@@ -139,17 +139,8 @@ pub(in crate::python) fn export_of<'a, 'py>(
 pub(in crate::python) fn has_lazy_bits(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(match REMEMBERED.table_of(object.get_type_ptr().cast()) {
         Some(found) => found.1,
-        None => class_has_lazy_bits(&object.get_type())?,
+        None => cached(&object.get_type())?.1,
     })
-}
-
-/// Whether objects of a class may have bits that an export drops: the class is PyTorch's.
-///
-/// # Errors
-///
-/// Those of [`foreign_table_of`].
-pub(in crate::python) fn class_has_lazy_bits(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    Ok(cached(class)?.1)
 }
 
 /// Whether an object requires a gradient, and its type has an exchange table. PyTorch's

@@ -83,6 +83,11 @@ impl Maker {
         Ok(Some(Self { function, table, library }))
     }
 
+    /// Whether this crate made the table.
+    pub(in crate::python) fn is_ours(self) -> bool {
+        self.library == Library::Ours
+    }
+
     /// Creates an object from a tensor. On failure the tensor is released.
     ///
     /// # Errors

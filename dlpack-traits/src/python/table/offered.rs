@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
 
 use crate::dtype::DataType;
 use crate::export::DLPackExport;
@@ -15,7 +14,6 @@ use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::convert::{exchange_error, ok_unless_exit};
 use crate::python::export::reexport::offer;
-use crate::python::table::lookup::class_has_lazy_bits;
 
 /// Passes a tensor to a `from_dlpack`.
 ///
@@ -98,18 +96,17 @@ fn is_of_module(made: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     Ok(ok_unless_exit(py, module)?.is_some_and(|module| module.to_string().starts_with(name)))
 }
 
-/// Copies a host tensor with negative strides for PyTorch, which rejects them: 2.12 by ending the
-/// process.
+/// Copies a host tensor with negative strides, which few libraries have: Paddle reads other memory
+/// for them, JAX and MLX reject them, and so does PyTorch, 2.12 by ending the process.
 ///
 /// # Errors
 ///
 /// `MemoryError`.
-pub(in crate::python) fn with_strides_for(
-    class: &Bound<'_, PyType>,
+pub(in crate::python) fn without_negative_strides(
     tensor: ManagedTensor,
 ) -> PyResult<ManagedTensor> {
     let is_reversed = tensor.strides().iter().any(|&stride| stride < 0);
-    if !is_reversed || !tensor.device().is_host() || !class_has_lazy_bits(class)? {
+    if !is_reversed || !tensor.device().is_host() {
         return Ok(tensor);
     }
     let copy = tensor.import().and_then(|tensor| tensor.to_own_copy());

@@ -12,7 +12,7 @@ use crate::managed::ManagedTensor;
 use crate::python::convert::{exchange_error, ok_or_discard, ok_unless_exit};
 use crate::python::numpy::{NumPy, array_of};
 use crate::python::table::maker::Maker;
-use crate::python::table::offered::{offer_to, with_strides_for};
+use crate::python::table::offered::{offer_to, without_negative_strides};
 
 /// Converts a tensor to a Python object of a given type, zero-copy. Only negative strides are
 /// copied for PyTorch, which does not have them.
@@ -49,8 +49,8 @@ pub fn to_object<'py>(
     tensor: ManagedTensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
-    let tensor = with_strides_for(class, tensor)?;
     if let Some(maker) = Maker::of(class)? {
+        let tensor = if maker.is_ours() { tensor } else { without_negative_strides(tensor)? };
         return maker.make(py, tensor.into());
     }
     if NumPy::is_array_class(class)? {
@@ -62,6 +62,7 @@ pub fn to_object<'py>(
             class.name()?
         )));
     };
+    let tensor = without_negative_strides(tensor)?;
     let foreign: ImportedStorage =
         ImportedStorage::new(tensor.import().map_err(exchange_error)?).map_err(exchange_error)?;
     let object = offer_to(&from_dlpack, foreign)?;
