@@ -91,3 +91,20 @@ def test_units():
     for function in [arguments.exact, arguments.exact_converted]:
         with pytest.raises(TypeError, match="without a unit.*Quantity"):
             function(quantity)
+
+
+def test_masked_elements_of_astropy():
+    """Rule W7: a class of masked arrays that is not of `numpy.ma`."""
+    require("astropy.units")
+    from astropy.utils.masked import Masked
+
+    hidden = Masked(np.array([1, 2, 3], "f4"), mask=[0, 1, 0])
+    for function in [arguments.floats, arguments.convert_floats, arguments.facts]:
+        with pytest.raises(TypeError, match="without masked elements, got.*Masked") as raised:
+            function(hidden)
+    for made in re.findall("`(x[^`]*)`", str(raised.value)):
+        assert arguments.floats(eval(made, {"x": hidden})) in ([1, 0, 3], [1, 3])
+    with pytest.raises(TypeError, match="without a mask.*`x.unmasked`"):
+        arguments.scale(hidden, 2)
+    shown = Masked(np.array([1, 2], "f4"), mask=[0, 0])
+    assert arguments.floats(shown) == arguments.convert_floats(shown)[0] == [1, 2]

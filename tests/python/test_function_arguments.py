@@ -122,7 +122,10 @@ def test_a_function_names_the_argument_of_another_dtype():
         arguments.named_sum(np.zeros(3, "i8"))
     expected = "argument 'x': expected float32 or float64, got int64; convert with "
     assert str(raised.value).startswith(expected)
-    assert "astype('float32')" in str(raised.value)
+    # The type that keeps most values.
+    assert "astype('float64')" in str(raised.value)
+    with pytest.raises(TypeError, match="astype\\('float64'\\)"):
+        arguments.named_sum(np.zeros(3, "c8"))
 
     array = floats(3)
     arguments.negate(array, True)
@@ -166,6 +169,15 @@ def test_masked_elements_are_not_read():
     big_endian = np.ma.array([1, 2], mask=[0, 1], dtype=">f4")
     with pytest.raises(TypeError, match="without masked elements"):
         arguments.convert_floats(big_endian)
+
+
+def test_masked_elements_of_an_array_that_numpy_makes_are_not_read():
+    class Made:
+        def __array__(self, dtype=None, copy=None):
+            return np.ma.array([1, 2], mask=[0, 1], dtype="f4")
+
+    with pytest.raises(TypeError, match="without masked elements, got.*MaskedArray"):
+        arguments.convert_floats(Made())
 
 
 def test_a_masked_array_without_masked_elements_is_read():

@@ -203,7 +203,10 @@ impl fmt::Display for Error {
                 "expected {needed} elements, one for each element of the tensor, got {found}"
             ),
             Error::InvalidBits { dtype: DataType::BOOL } => {
-                f.write_str("expected bools, got an element that is neither 0 nor 1")
+                f.write_str(
+                    "expected bools, got an element that is neither 0 nor 1, as in masks of images; pass \
+                     `x != 0`",
+                )
             }
             Error::InvalidBits { dtype } => {
                 write!(f, "expected {dtype} elements, got bits that are not a value of their type")

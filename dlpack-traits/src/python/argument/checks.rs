@@ -57,8 +57,8 @@ pub(super) fn import_mut(
 #[cold]
 fn check_not_masked(object: &Bound<'_, PyAny>) -> PyResult<()> {
     match NumPy::masked(object)? {
-        None => Ok(()),
-        Some(_) => Err(masked(object)),
+        Some(mask) if mask.hides || mask.is_of_numpy => Err(masked(object, &mask)),
+        _ => Ok(()),
     }
 }
 

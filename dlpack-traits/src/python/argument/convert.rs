@@ -210,10 +210,14 @@ fn by_numpy<'py>(
     let py = object.py();
     let numpy = numpy_for(object, to)?;
     let asarray = intern!(py, "asarray");
-    let array = match kind {
+    let array = if kind == ObjectKind::Bytes {
         // `numpy.asarray` would make an array of text.
-        ObjectKind::Bytes => numpy.call_method1(asarray, (PyMemoryView::from(object)?,))?,
-        _ => numpy.call_method1(asarray, (object,))?,
+        numpy.call_method1(asarray, (PyMemoryView::from(object)?,))?
+    } else {
+        // A masked array remains one.
+        let made = numpy.call_method1(intern!(py, "asanyarray"), (object,))?;
+        check_mask(&made)?;
+        numpy.call_method1(asarray, (made,))?
     };
     let dtype = array.getattr(intern!(py, "dtype"))?;
     let letter = |name: &Bound<'py, PyString>| dtype.getattr(name)?.extract::<char>();

@@ -19,6 +19,7 @@ use crate::import::{ImportError, ImportedTensor, is_allowed};
 use crate::python::convert::{Bounded, class_name, is_exit};
 use crate::python::import::missing_protocol::{Advice, instead_of, text_of};
 use crate::python::import::object_kind::ObjectKind;
+use crate::python::numpy::Mask;
 
 /// Makes the exception for an argument that could not be imported: a `TypeError` that suggests
 /// what to pass if the object is not a tensor, and otherwise the error of its producer.
@@ -43,11 +44,12 @@ pub(super) fn not_imported(object: &Bound<'_, PyAny>, advice: &Advice, error: Py
 
 /// Makes the exception for a masked array that the function would change.
 #[cold]
-pub(super) fn masked(object: &Bound<'_, PyAny>) -> PyErr {
+pub(super) fn masked(object: &Bound<'_, PyAny>, mask: &Mask) -> PyErr {
+    let bare = if mask.is_of_numpy { "x.data" } else { "x.unmasked" };
     match class_name(&object.get_type()) {
         Ok(class) => PyTypeError::new_err(format!(
             "expected an array without a mask, got {class}; the function changes its argument in \
-             place, with the masked elements: pass `x.data`, the array without the mask"
+             place, with the masked elements: pass `{bare}`, the array without the mask"
         )),
         Err(exit) => exit,
     }
@@ -99,18 +101,20 @@ fn of_dtypes_with(
     let argument = name.map(|name| format!("argument '{name}': ")).unwrap_or_default();
     with_advice(object, |library| {
         let found = tensor.dtype();
-        // The first type that keeps the values, if one does.
+        // The first type that keeps the values; if none does, the one that keeps most of them.
         let keeps = |to: &&DataType| keeps_values(found, **to);
-        let best = expected.iter().find(keeps).or(expected.first());
+        let rank = |to: &&DataType| (is_allowed(found, **to), has_range(found, **to), digits(**to));
+        // `max_by_key` returns the last of several.
+        let best = expected.iter().find(keeps).or_else(|| expected.iter().rev().max_by_key(rank));
         let advice = best.map(|&to| library.cast(tensor, to)).unwrap_or_default();
         let mismatch = expected_dtypes(expected, tensor.dtype());
         PyTypeError::new_err(format!("{argument}{mismatch}{note}{advice}"))
     })
 }
 
-/// Whether every value of one type is one of another. `bits` of a float are those of its mantissa.
-fn keeps_values(from: DataType, to: DataType) -> bool {
-    let bits = |dtype: DataType| match (dtype.code(), dtype.bits()) {
+/// The binary digits of a type: of a float those of its mantissa.
+fn digits(dtype: DataType) -> u8 {
+    match (dtype.code(), dtype.bits()) {
         (ffi::kDLBool, _) => 1,
         (ffi::kDLFloat, 16) => 11,
         (ffi::kDLFloat, 32) | (ffi::kDLComplex, 64) => 24,
@@ -118,14 +122,22 @@ fn keeps_values(from: DataType, to: DataType) -> bool {
         (ffi::kDLBfloat, _) => 8,
         (ffi::kDLInt, bits) => bits.saturating_sub(1),
         (_, bits) => bits,
-    };
+    }
+}
+
+/// Whether a type has the range of another one: a `float16` that of few integers, and a `bfloat16` that
+/// of a `float32`.
+fn has_range(from: DataType, to: DataType) -> bool {
+    to != DataType::F16 || from.bits() <= 8
+}
+
+/// Whether every value of one type is one of another.
+fn keeps_values(from: DataType, to: DataType) -> bool {
     let is_signed = |dtype: DataType| dtype.code() != ffi::kDLUInt;
-    // A `float16` has the range of few integers, and a `bfloat16` that of a `float32`.
-    let has_range = to != DataType::F16 || from.bits() <= 8;
     is_allowed(from, to)
-        && bits(from) <= bits(to)
+        && digits(from) <= digits(to)
         && (is_signed(to) || !is_signed(from) || from == DataType::BOOL)
-        && has_range
+        && has_range(from, to)
 }
 
 /// "expected float32 or float64, got int64".

@@ -3,7 +3,6 @@
 use alloc::format;
 
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -17,7 +16,7 @@ use crate::python::import::take_capsule;
 use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::detach::{LONG_COPY, copying};
 use crate::python::interpreter::exit::watch;
-use crate::python::numpy::{self, NumPy};
+use crate::python::numpy::{self, Mask, NumPy};
 use crate::python::table::lookup::has_lazy_bits;
 use crate::python::table::{calls, lazy_bits};
 
@@ -148,13 +147,11 @@ fn import_any(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResul
 /// `TypeError`, and what NumPy raises.
 #[cold]
 pub(in crate::python) fn check_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    let Some(ma) = NumPy::masked(object)? else { return Ok(()) };
-    if !ma.call_method1(intern!(object.py(), "is_masked"), (object,))?.is_truthy()? {
-        return Ok(());
-    }
+    let Some(Mask { hides: true, is_of_numpy }) = NumPy::masked(object)? else { return Ok(()) };
+    let without = if is_of_numpy { "x.compressed()" } else { "x.unmasked[~x.mask]" };
     Err(PyTypeError::new_err(format!(
         "expected an array without masked elements, got {} with some; pass `x.filled(0)` with a \
-         value for them, or `x.compressed()` without them",
+         value for them, or `{without}` without them",
         class_name(&object.get_type())?
     )))
 }

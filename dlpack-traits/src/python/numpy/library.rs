@@ -17,6 +17,14 @@ pub(in crate::python) struct NumPy {
     c_api: Option<CApi>,
 }
 
+/// The mask of an array.
+pub(in crate::python) struct Mask {
+    /// Whether an element is masked.
+    pub(in crate::python) hides: bool,
+    /// Whether the array is a `numpy.ma.MaskedArray`.
+    pub(in crate::python) is_of_numpy: bool,
+}
+
 /// NumPy, from its first import by this module on. The import statement alone takes as
 /// long as an export.
 static NUMPY: PyOnceLock<NumPy> = PyOnceLock::new();
@@ -82,22 +90,30 @@ impl NumPy {
         }
     }
 
-    /// `numpy.ma` if the object is a masked array. Code that makes one has imported the module.
+    /// The mask of an array; `None` for an array that cannot have masked elements. Code that makes one of `numpy.ma` has imported the module; other
+    /// subclasses, as `astropy.utils.masked.Masked`, have an attribute `mask`.
     ///
     /// # Errors
     ///
-    /// What the import of `numpy.ma` raises.
+    /// What the modules and the attribute raise.
     #[cold]
-    pub(in crate::python) fn masked<'py>(
-        object: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    pub(in crate::python) fn masked(object: &Bound<'_, PyAny>) -> PyResult<Option<Mask>> {
         let py = object.py();
         let Some(numpy) = Self::loaded(py) else { return Ok(None) };
-        let Some(ma) = numpy.attributes.bind(py).get_item(intern!(py, "ma"))? else {
+        let attributes = numpy.attributes.bind(py);
+        if let Some(ma) = attributes.get_item(intern!(py, "ma"))? {
+            if object.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
+                let is_masked = ma.call_method1(intern!(py, "is_masked"), (object,))?;
+                return Ok(Some(Mask { hides: is_masked.is_truthy()?, is_of_numpy: true }));
+            }
+        }
+        let of_class = object.get_type().getattr_opt(intern!(py, "mask"));
+        if ok_unless_exit(py, of_class)?.flatten().is_none() {
             return Ok(None);
-        };
-        let is_masked = object.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)?;
-        Ok(is_masked.then_some(ma))
+        }
+        let Some(any) = attributes.get_item(intern!(py, "any"))? else { return Ok(None) };
+        let is_masked = any.call1((object.getattr(intern!(py, "mask"))?,))?;
+        Ok(Some(Mask { hides: is_masked.is_truthy()?, is_of_numpy: false }))
     }
 
     /// Whether an object is an array of this class.

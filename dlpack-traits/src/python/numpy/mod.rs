@@ -6,6 +6,6 @@ mod library;
 mod new_array;
 mod read_array;
 
-pub(in crate::python) use library::NumPy;
+pub(in crate::python) use library::{Mask, NumPy};
 pub(in crate::python) use new_array::{array_by_protocol, array_of};
 pub(in crate::python) use read_array::tensor_of;
