@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::storage::{ALIGNMENT, AlignedBuf};
 use crate::strides;
 
-/// A tensor of new elements, contiguous in row-major order and aligned to 64 bytes. Its memory
-/// contains valid `T`s, which only the tensor accesses.
+/// New elements of a tensor, contiguous in row-major order and aligned to 64 bytes: valid `T`s,
+/// which only their owner accesses.
 pub(crate) struct Zeroed<T> {
-    copied: Copied,
+    block: AlignedBuf,
     elements: PhantomData<T>,
 }
 
@@ -34,7 +34,7 @@ impl<T: Readable> Zeroed<T> {
             let first = bytes.get(..size_of::<T>()).unwrap_or_default();
             if T::are_valid(first) { Ok(()) } else { Err(Error::InvalidBits { dtype }) }
         })?;
-        Ok(Self { copied: Copied::moved::<T>(block, dtype, shape)?, elements: PhantomData })
+        Ok(Self { block, elements: PhantomData })
     }
 }
 
@@ -55,12 +55,16 @@ impl<T: Element> Zeroed<T> {
 
     /// The first element and their number.
     fn parts(&self) -> (*mut T, usize) {
-        let block = &self.copied.block;
+        let block = &self.block;
         (block.as_ptr().cast(), block.byte_len().checked_div(size_of::<T>()).unwrap_or(0))
     }
 
-    /// The tensor without its element type.
-    pub(crate) fn into_copied(self) -> Copied {
-        self.copied
+    /// The tensor of this shape, without its element type.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Copied::moved`].
+    pub(crate) fn into_copied(self, dtype: DataType, shape: &[i64]) -> Result<Copied, Error> {
+        Copied::moved::<T>(self.block, dtype, shape)
     }
 }

@@ -8,7 +8,7 @@ use crate::describe::{Describe, Description, DescriptionMut};
 use crate::dims::{AsDims, Dims};
 use crate::element::{Element, Readable};
 use crate::error::Error;
-use crate::export::{DLPackExport, moved_managed};
+use crate::export::{DLPackExport, export_owned, moved_managed};
 use crate::ffi::DLManagedTensor;
 use crate::managed::ManagedTensor;
 use crate::storage::{AlignedBuf, DataMut, DataRef};
@@ -172,35 +172,51 @@ impl<T: Element> OwnedTensor<T> {
         }
     }
 
+    /// Exports by value. Elements such as `bool`, which `describe_mut` lends for reading only, are moved,
+    /// so that Rust does not read what a consumer writes.
+    #[inline(always)]
+    fn export(self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        if T::ANY_BITS {
+            export_owned(self, consumer)
+        } else {
+            moved_managed(self.moved()?, consumer)
+        }
+    }
+
     /// The tensor as memory that Rust code does not read any more.
     fn moved(self) -> Result<Copied, Error> {
+        let shape = self.shape.as_slice();
         match self.values {
             Values::Vec(values) => {
-                Copied::moved::<T>(AlignedBuf::from_vec(values), T::DTYPE, self.shape.as_slice())
+                Copied::moved::<T>(AlignedBuf::from_vec(values), T::DTYPE, shape)
             }
-            Values::Zeroed(values) => Ok(values.into_copied()),
+            Values::Zeroed(values) => values.into_copied(T::DTYPE, shape),
         }
     }
 }
 
 impl<T: Element> DLPackExport for OwnedTensor<T> {
+    #[inline]
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         out.shape(self.shape.as_slice()).data(DataRef::from_slice(self.as_slice()))
     }
 
     /// The elements of a tensor that is a field of another exported struct, whose destructor may
     /// read them: those of `bool` are lent for reading only.
+    #[inline]
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
         let data = DataMut::from_mut_slice(self.values.as_mut_slice());
         out.shape(self.shape.as_slice()).data_mut(data)
     }
 
+    #[inline]
     fn into_dlpack(self) -> Result<ManagedTensor, Error> {
-        moved_managed(self.moved()?, StreamArg::unspecified())
+        self.export(StreamArg::unspecified())
     }
 
+    #[inline]
     fn into_dlpack_on(self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        moved_managed(self.moved()?, consumer)
+        self.export(consumer)
     }
 
     fn into_dlpack_legacy(self) -> Result<ManagedTensor<DLManagedTensor>, Error> {

@@ -150,8 +150,8 @@ impl ImportedTensor {
             return Err(CastError::OutOfRange);
         }
         let copied = match order {
-            Order::RowMajor => copied.into_copied(),
-            Order::ColumnMajor => copied.into_copied().into_transposed()?,
+            Order::RowMajor => copied.into_copied(T::DTYPE, shape)?,
+            Order::ColumnMajor => copied.into_copied(T::DTYPE, shape)?.into_transposed()?,
         };
         Ok(copied_managed(copied)?.import()?)
     }
