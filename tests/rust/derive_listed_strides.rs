@@ -116,8 +116,11 @@ struct Source {
 }
 
 fn source(shape: [usize; 2], strides: [isize; 2]) -> ImportedTensor {
+    strided((0_u8..24).map(f32::from).collect(), shape, strides)
+}
+
+fn strided(data: Vec<f32>, shape: [usize; 2], strides: [isize; 2]) -> ImportedTensor {
     let start = strides.into_iter().filter(|&stride| stride < 0).count() * 8;
-    let data = (0_u8..24).map(f32::from).collect();
     Source { data, shape, strides, start }.into_dlpack().unwrap().import().unwrap()
 }
 
@@ -168,6 +171,80 @@ fn a_stride_that_no_element_depends_on_is_not_compared() {
     assert_eq!(empty.tensor().unwrap().shape(), [0, 4]);
 }
 
+/// Elements that may share bytes.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, shape(n), byte_strides(0))]
+struct OneByte {
+    data: ImportedStorage,
+    n: usize,
+}
+
+/// A copy of them.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, dtype = FLOAT4_E2M1FN, shape(n), byte_strides(0))]
+struct CopiedOneByte {
+    #[dlpack(copy)]
+    data: Vec<u8>,
+    n: usize,
+}
+
+#[test]
+fn a_stride_inside_a_byte_equals_no_number_of_bytes() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors, dtype = FLOAT4_E2M1FN)]
+    struct Packed {
+        data: Vec<u8>,
+        shape: [usize; 1],
+    }
+    let packed = |n: usize| {
+        let own = Packed { data: vec![0x21; n / 2], shape: [n] };
+        own.into_dlpack().unwrap().import().unwrap()
+    };
+    let text = "expected elements that take a byte each, got elements that share bytes";
+    let error = OneByte::from_dlpack(packed(4)).err().unwrap();
+    assert_eq!(error.to_string(), format!("`OneByte`: {text}"));
+    let error = CopiedOneByte::from_dlpack(packed(4)).err().unwrap();
+    assert_eq!(error.to_string(), format!("`CopiedOneByte`: {text}"));
+}
+
+#[test]
+fn an_order_is_offered_if_all_constants_agree_with_it() {
+    #[derive(DLPackExport, DLPackImport)]
+    #[dlpack(crate = ::tensors, strides(1, 1))]
+    struct Ones {
+        data: ImportedStorage<f32>,
+        shape: Vec<usize>,
+    }
+    let contiguous = |kind| match kind {
+        MismatchKind::Stride { axis, contiguous, .. } => (axis, contiguous),
+        other => panic!("{other:?}"),
+    };
+    // Column-major strides are 1 and 3, row-major ones 4 and 1.
+    assert_eq!(contiguous(unmet::<Ones>([3, 4], [4, 1])), (0, None));
+    // Those of a single column are 1 and 1 in row-major order.
+    assert_eq!(contiguous(unmet::<Ones>([3, 1], [2, 1])), (0, Some(Order::RowMajor)));
+}
+
+#[test]
+fn one_byte_is_in_the_singular() {
+    #[derive(DLPackExport, DLPackImport)]
+    #[dlpack(crate = ::tensors, shape(n), byte_strides(1))]
+    struct Bytes {
+        data: ImportedStorage<u8>,
+        n: usize,
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    struct EverySecond {
+        data: Vec<u8>,
+        shape: [usize; 1],
+        strides: [usize; 1],
+    }
+    let two = EverySecond { data: vec![0; 3], shape: [2], strides: [2] };
+    let error = Bytes::from_dlpack(two.into_dlpack().unwrap().import().unwrap()).err().unwrap();
+    assert_eq!(error.to_string(), "`Bytes`: expected stride 0 to be 1 byte, got 2");
+}
+
 #[test]
 fn strides_in_bytes_are_exported_and_imported() {
     let own = InBytes { data: vec![0.0_f32; 8], rows: 2, row_bytes: 16 };
@@ -189,7 +266,7 @@ fn strides_in_bytes_are_exported_and_imported() {
     let text = InBytes::<ImportedStorage<f32>>::accepts(&source([2, 3], [6, 2])).unwrap_err();
     assert_eq!(text.to_string(), "`InBytes`: expected stride 1 to be 4 bytes, got 8");
     // 4 * 16384 bytes do not fit in the field.
-    let long = source([1, 3], [16_384, 1]);
+    let long = strided(vec![0.0; 16_387], [2, 3], [16_384, 1]);
     let Err(ImportError::Mismatch(mismatch)) = InBytes::<ImportedStorage<f32>>::from_dlpack(long)
     else {
         panic!("the stride does not fit");
@@ -242,6 +319,64 @@ fn a_copy_has_the_strides_that_the_struct_states() {
     let other =
         MismatchKind::Stride { axis: 0, needed: 4, found: 3, in_bytes: false, contiguous: None };
     assert_eq!(unmet::<CopiedFours>([3, 3], [1, 3]), other);
+}
+
+const ONE: usize = 1;
+const FOUR: i8 = 4;
+
+/// Copies in column-major order, which constants of each kind state.
+macro_rules! copied_by_columns {
+    ($name:ident, $shape:tt, $list:ident($($strides:tt)*), $($leading:ident)?) => {{
+        #[derive(DLPackExport, DLPackImport)]
+        #[dlpack(crate = ::tensors, shape $shape, $list($($strides)*))]
+        struct $name {
+            #[dlpack(copy)]
+            data: Vec<f32>,
+            columns: usize,
+            $($leading: usize,)?
+        }
+
+        let copy = $name::from_dlpack(source([4, 2], [2, 1])).unwrap();
+        assert_eq!(copy.data, [0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 7.0]);
+        assert_eq!(copy.columns, 2);
+        assert_eq!(copy.tensor().unwrap().strides(), [1, 4]);
+        unmet::<$name>([3, 2], [2, 1])
+    }};
+}
+
+#[test]
+fn constants_state_the_order_of_a_copy() {
+    let rows = MismatchKind::Dimension { axis: 0, needed: 4, found: 3 };
+    assert_eq!(copied_by_columns!(Literals, (4, columns), strides(1, 4),), rows);
+    assert_eq!(copied_by_columns!(Mixed, (4, columns), strides(1, crate::FOUR),), rows);
+    assert_eq!(copied_by_columns!(Paths, (4, columns), strides(crate::ONE, crate::FOUR),), rows);
+    assert_eq!(copied_by_columns!(Path, (4, columns), strides(crate::ONE, leading), leading), rows);
+    assert_eq!(copied_by_columns!(Bytes, (4, columns), byte_strides(4, 16),), rows);
+    assert_eq!(copied_by_columns!(Field, (4, columns), byte_strides(4, leading), leading), rows);
+}
+
+#[test]
+fn a_copy_with_other_strides_than_the_constants_has_no_advice() {
+    #[derive(DLPackExport, DLPackImport)]
+    #[dlpack(crate = ::tensors, strides(3, 1))]
+    struct Threes {
+        #[dlpack(copy)]
+        data: Vec<f32>,
+        shape: [usize; 2],
+    }
+    // A column-major source of that shape has the strides 1 and 3, and the copy is row-major.
+    assert!(Threes::from_dlpack(source([2, 3], [1, 2])).is_ok());
+    #[derive(DLPackExport, DLPackImport)]
+    #[dlpack(crate = ::tensors, strides(row, 3))]
+    struct Swapped {
+        #[dlpack(copy)]
+        data: Vec<f32>,
+        shape: [usize; 2],
+        row: usize,
+    }
+    let other =
+        MismatchKind::Stride { axis: 1, needed: 3, found: 1, in_bytes: false, contiguous: None };
+    assert_eq!(unmet::<Swapped>([3, 2], [2, 1]), other);
 }
 
 #[test]

@@ -52,11 +52,8 @@ pub(super) fn listed_strides(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream
     } else {
         quote_spanned!(here=> __dlpack::Option::None)
     };
-    let unit = local(match unit {
-        Unit::Elements => "Elements",
-        Unit::Bytes => "Bytes",
-    });
-    for (axis, stride) in list.iter().enumerate() {
+    let unit = stride_unit(*unit);
+    let constants = list.iter().enumerate().filter_map(|(axis, stride)| {
         let axis = Literal::usize_unsuffixed(axis);
         let needed = match stride {
             Dim::Integer(value, span) => {
@@ -69,13 +66,25 @@ pub(super) fn listed_strides(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream
                 quote_spanned!(at=> __dlpack::constant(&__dlpack::integer(#path)))
             }
             // `check` rejects the last two.
-            Dim::Field(..) | Dim::Method(_) | Dim::Any => continue,
+            Dim::Field(..) | Dim::Method(_) | Dim::Any => return None,
         };
+        Some(quote_spanned!(here=> (#axis, #needed)))
+    });
+    let constants: Vec<_> = constants.collect();
+    if !constants.is_empty() {
         wants.push(quote_spanned! {here=>
-            __dlpack::Requirement::Stride(#axis, __dlpack::StrideUnit::#unit, #needed, #place)
+            __dlpack::Requirement::Strides(#unit, &[#(#constants),*], #place)
         });
     }
     wants
+}
+
+fn stride_unit(unit: Unit) -> TokenStream {
+    let unit = local(match unit {
+        Unit::Elements => "Elements",
+        Unit::Bytes => "Bytes",
+    });
+    quote_spanned!(Span::mixed_site()=> __dlpack::StrideUnit::#unit)
 }
 
 /// The requirements of all roles but those of strides and offset.
@@ -121,12 +130,31 @@ pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
         Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
             quote_spanned!(here=> __dlpack::Order::ColumnMajor)
         }
-        Placement::Fields { steps: Steps::Listed(Unit::Elements, list), .. }
-            if matches!(list[..], [Dim::Integer(1, _), .., Dim::Field(..)]) =>
-        {
-            quote_spanned!(here=> __dlpack::Order::ColumnMajor)
-        }
+        Placement::Fields { steps: Steps::Listed(unit, list), .. } => match list[..] {
+            [first, .., last] => {
+                let (unit, ends) = (stride_unit(*unit), [wide(first), wide(last)]);
+                quote_spanned!(here=> __dlpack::order_of_strides(#unit, #(#ends),*))
+            }
+            _ => quote_spanned!(here=> __dlpack::Order::RowMajor),
+        },
         Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),
+    }
+}
+
+/// A listed stride as a constant `Option<i128>`, `None` for a field.
+fn wide(stride: Dim<'_>) -> TokenStream {
+    match stride {
+        Dim::Integer(value, _) => {
+            let value = Literal::i64_unsuffixed(value);
+            quote_spanned!(Span::mixed_site()=> __dlpack::Option::Some(#value))
+        }
+        Dim::Constant(path) => {
+            let at = Span::mixed_site().located_at(path.span());
+            quote_spanned!(at=> __dlpack::Option::Some(__dlpack::integer(#path) as _))
+        }
+        Dim::Field(..) | Dim::Method(_) | Dim::Any => {
+            quote_spanned!(Span::mixed_site()=> __dlpack::Option::None)
+        }
     }
 }
 

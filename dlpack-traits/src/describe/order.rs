@@ -1,5 +1,7 @@
 //! The order of the elements of a contiguous tensor: [`Order`].
 
+use crate::strides;
+
 /// The order of the elements of a contiguous tensor.
 ///
 /// ```
@@ -17,4 +19,15 @@ pub enum Order {
     RowMajor,
     /// The first axis is the fastest (Fortran order).
     ColumnMajor,
+}
+
+impl Order {
+    /// Writes the strides of a contiguous tensor.
+    #[inline(never)]
+    pub(crate) fn write_strides(self, shape: &[i64], strides: &mut [i64]) {
+        match self {
+            Self::RowMajor => strides::row_major_strides(shape, strides),
+            Self::ColumnMajor => strides::column_major_strides(shape, strides),
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::dims::{AsDims, Dim};
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::strides::{self, MAX_NDIM};
+use crate::strides::MAX_NDIM;
 
 /// A tensor whose shape is described, and whose memory is not given yet; see
 /// [`Describe`](super::Describe).
@@ -160,7 +160,7 @@ impl<'a> Shaped<'a> {
         let before = self.strides;
         if !matches!(before, Strides::Contiguous(now) if now == order) {
             let (shape, strides) = self.lists.split_mut();
-            write_order(shape, strides, order);
+            order.write_strides(shape, strides);
             self.stored[1] = core::ptr::null();
             // The reach of a contiguous tensor does not depend on its order. That of a refused
             // description stays beyond all memory, because the fast path does not read
@@ -362,14 +362,5 @@ impl<'a> Shaped<'a> {
         // SAFETY: 1. If `refused` is set, `Lists::refuse` was called; then no place is
         // returned, and the struct is not written.
         Err(unsafe { self.lists.refusal() })
-    }
-}
-
-/// Writes the strides of a contiguous tensor.
-#[inline(never)]
-fn write_order(shape: &[i64], strides: &mut [i64], order: Order) {
-    match order {
-        Order::RowMajor => strides::row_major_strides(shape, strides),
-        Order::ColumnMajor => strides::column_major_strides(shape, strides),
     }
 }

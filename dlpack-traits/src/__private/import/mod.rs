@@ -38,8 +38,8 @@ pub use builders::{
 pub use conversions::{DTypeTarget, DeviceTarget, OrderTarget};
 pub use from_layout::{FromLayout, meets};
 pub use requirements::{
-    ANY_ORDER, AxesOf, COLUMN_MAJOR, KeepsStrides, LayoutAccepts, ROW_MAJOR, Requirement,
-    StrideUnit, accepts,
+    ANY_ORDER, AxesOf, COLUMN_MAJOR, KeepsStrides, LayoutAccepts, ListedStride, ROW_MAJOR,
+    Requirement, StrideUnit, accepts, order_of_strides,
 };
 pub use wrappers::{
     Copying, Holds, Variant, any_holds, axes_of_one, constructed, copies_of_one,

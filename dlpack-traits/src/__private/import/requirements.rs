@@ -41,8 +41,8 @@ pub enum Requirement<'a> {
     Kept(KeepsStrides),
     /// Contiguous elements except for the stride of the slowest axis.
     Pitched(Option<Order>),
-    /// The stride of an axis; that of a copy in this order, if the elements are copied.
-    Stride(usize, StrideUnit, Option<i64>, Option<Order>),
+    /// The strides of axes; those of a copy in this order, if the elements are copied.
+    Strides(StrideUnit, &'a [ListedStride], Option<Order>),
     /// No element at a lower address than the first one.
     NothingBefore,
     /// Elements narrower than a byte that take one each (`true`), or are packed (`false`).
@@ -64,6 +64,23 @@ pub enum StrideUnit {
     Elements,
     /// Bytes.
     Bytes,
+}
+
+/// An axis, and a constant in `strides(hop, 1)`; `None` if it does not fit.
+pub type ListedStride = (usize, Option<i64>);
+
+/// Returns the order of a copy for the first and the last stride of a list, each `None` for a field:
+/// column-major if the first one is the stride of the fastest axis, which is 1 element.
+///
+/// In bytes it is any number, because a layout does not have the size of an element; then it is a
+/// constant that is less than the last stride.
+pub const fn order_of_strides(unit: StrideUnit, first: Option<i128>, last: Option<i128>) -> Order {
+    match (first, last) {
+        (Some(first), Some(last)) if first >= last => Order::RowMajor,
+        (Some(1), _) => Order::ColumnMajor,
+        (Some(_), _) if matches!(unit, StrideUnit::Bytes) => Order::ColumnMajor,
+        _ => Order::RowMajor,
+    }
 }
 
 /// The axes of each element of an accepted tensor.
@@ -176,7 +193,7 @@ impl Requirement<'_> {
     pub(super) fn is_about(&self, copied: bool) -> bool {
         match self {
             Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore => !copied,
-            Self::Stride(_, _, _, of_copy) => copied == of_copy.is_some(),
+            Self::Strides(_, _, of_copy) => copied == of_copy.is_some(),
             _ => true,
         }
     }
@@ -267,9 +284,7 @@ impl Requirement<'_> {
             Self::Pitched(order) => {
                 require(pitched(tensor, shape, order).is_some(), || MismatchKind::Pitched { order })
             }
-            Self::Stride(axis, unit, needed, copied) => {
-                has_stride(tensor, shape, (axis, unit, needed), copied)
-            }
+            Self::Strides(unit, listed, copied) => has_strides(tensor, shape, unit, listed, copied),
             Self::NothingBefore => nothing_before(tensor),
             Self::Padded(needed) => {
                 let narrow = tensor.dtype().element_bits() % 8 != 0;
@@ -288,50 +303,55 @@ impl Requirement<'_> {
     }
 }
 
-/// Checks the stride of one axis, unless no element depends on it.
+/// Checks the listed strides of axes, except those that no element depends on.
 #[inline(never)]
-fn has_stride(
+fn has_strides(
     tensor: &ImportedTensor,
     shape: &[i64],
-    (axis, unit, needed): (usize, StrideUnit, Option<i64>),
+    unit: StrideUnit,
+    listed: &[ListedStride],
     copied: Option<Order>,
 ) -> Result<(), MismatchKind> {
     let inner = tensor.shape().get(shape.len()..).unwrap_or_default();
-    let bits = match unit {
+    // In bits, because packed elements share bytes; in eighths of an element.
+    let size = match unit {
         StrideUnit::Elements => 8,
         StrideUnit::Bytes => {
             stored_bits(tensor.dtype(), is_padded(tensor)).saturating_mul(inner.iter().product())
         }
     };
-    // In elements, or in bytes.
-    let in_unit = |strides: &[i64]| {
-        let stride = strides.get(axis).copied().unwrap_or(0);
-        i128::from(stride).saturating_mul(bits.into()).div_euclid(8)
+    // The first one that differs, with the number that the strides have.
+    let other_in = |strides: &[i64]| {
+        listed.iter().find_map(|&(axis, needed)| {
+            let stride = strides.get(axis).copied().unwrap_or(0);
+            let found = i128::from(stride).saturating_mul(size.into());
+            let is_used = tensor.numel() != 0 && shape.get(axis).is_some_and(|&dim| dim > 1);
+            let met = needed.is_some_and(|needed| found == i128::from(needed).saturating_mul(8));
+            (is_used && !met).then_some((axis, needed, found))
+        })
     };
-    let of_order = |order| {
+    let other_of = |order: Order| {
         let mut room = [0; strides::MAX_NDIM];
         let strides = room.get_mut(..shape.len()).unwrap_or_default();
-        match order {
-            Order::RowMajor => strides::row_major_strides(shape, strides),
-            Order::ColumnMajor => strides::column_major_strides(shape, strides),
-        }
-        in_unit(strides)
+        order.write_strides(shape, strides);
+        other_in(strides)
     };
-    let found = match copied {
-        None => in_unit(strides(tensor, shape, &mut [0; strides::MAX_NDIM])),
-        Some(order) => of_order(order),
+    let other = match copied {
+        None => other_in(strides(tensor, shape, &mut [0; strides::MAX_NDIM])),
+        Some(order) => other_of(order),
     };
-    let needed = needed.unwrap_or(i64::MAX);
-    let wanted = i128::from(needed);
-    let is_free = tensor.numel() == 0 || shape.get(axis).is_none_or(|&dim| dim <= 1);
-    require(is_free || found == wanted, || {
-        let orders = [Order::RowMajor, Order::ColumnMajor];
-        let contiguous = orders.into_iter().find(|&order| of_order(order) == wanted);
-        let found = found.clamp(i64::MIN.into(), i64::MAX.into());
-        let found = i64::try_from(found).unwrap_or(0);
-        let in_bytes = unit == StrideUnit::Bytes;
-        MismatchKind::Stride { axis, needed, found, in_bytes, contiguous }
-    })
+    let Some((axis, needed, found)) = other else { return Ok(()) };
+    if found % 8 != 0 {
+        return Err(MismatchKind::Padded { needed: true });
+    }
+    let found = found.div_euclid(8).clamp(i64::MIN.into(), i64::MAX.into());
+    let found = i64::try_from(found).unwrap_or(0);
+    let (needed, in_bytes) = (needed.unwrap_or(i64::MAX), unit == StrideUnit::Bytes);
+    // The strides of the tensor do not change those of a copy.
+    let orders = [Order::RowMajor, Order::ColumnMajor];
+    let contiguous =
+        orders.into_iter().find(|&order| copied.is_none() && other_of(order).is_none());
+    Err(MismatchKind::Stride { axis, needed, found, in_bytes, contiguous })
 }
 
 /// Checks that no element has a lower address than the first one.

@@ -137,7 +137,11 @@ impl Mismatch {
                 )
             }
             MismatchKind::Stride { axis, needed, found, in_bytes, .. } => {
-                let unit = if *in_bytes { " bytes" } else { "" };
+                let unit = match (in_bytes, needed) {
+                    (false, _) => "",
+                    (true, 1) => " byte",
+                    (true, _) => " bytes",
+                };
                 write!(f, "`{name}`: expected stride {axis} to be {needed}{unit}, got {found}")
             }
             MismatchKind::NothingBefore { axis, stride } => write!(
