@@ -171,6 +171,44 @@ fn a_stride_that_no_element_depends_on_is_not_compared() {
     assert_eq!(empty.tensor().unwrap().shape(), [0, 4]);
 }
 
+/// Columns in the memory of another library.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, shape(rows, columns), strides(1, leading))]
+struct Columns {
+    data: ImportedStorage<f32>,
+    rows: usize,
+    columns: usize,
+    leading: usize,
+}
+
+/// Strides in one field, which holds no negative number.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct InOneField {
+    data: ImportedStorage<f32>,
+    shape: [usize; 2],
+    strides: [usize; 2],
+}
+
+#[test]
+fn a_stride_that_no_element_depends_on_is_that_of_a_contiguous_tensor() {
+    for stride in [-4, 0, isize::MAX] {
+        let row = Imported::from_dlpack(source([1, 4], [stride, 1])).unwrap();
+        assert_eq!(row.hop, 4, "{stride}");
+        assert_eq!(row.tensor().unwrap().strides(), [4, 1]);
+        let empty = Imported::from_dlpack(source([0, 4], [stride, 1])).unwrap();
+        assert_eq!(empty.hop, 4, "{stride}");
+        let empty = Imported::from_dlpack(source([3, 0], [stride, 1])).unwrap();
+        assert_eq!(empty.hop, 1, "{stride}");
+        let column = Columns::from_dlpack(source([4, 1], [1, stride])).unwrap();
+        assert_eq!(column.leading, 4, "the leading dimension of a column, from {stride}");
+        let bytes = InBytes::<ImportedStorage<f32>>::from_dlpack(source([1, 3], [stride, 1]));
+        assert_eq!(bytes.unwrap().row_bytes, 12, "{stride}");
+    }
+    let listed = InOneField::from_dlpack(source([1, 4], [-4, 1])).unwrap();
+    assert_eq!(listed.strides, [4, 1]);
+}
+
 /// Elements that may share bytes.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, shape(n), byte_strides(0))]

@@ -224,10 +224,11 @@ pub(super) fn parts<'a>(
                 }
                 Steps::Listed(unit, list) => {
                     let function = by_unit(*unit, "stride", "byte_stride");
+                    let order = order_of_copy(layout);
                     for (axis, stride) in list.iter().enumerate() {
                         if let Some(field) = stride.field() {
                             let axis = Literal::usize_unsuffixed(axis);
-                            add(field, function, Some(axis.into_token_stream()));
+                            add(field, function, Some(quote_spanned!(here=> (#axis, #order))));
                         }
                     }
                 }

@@ -104,7 +104,8 @@ impl Accepted<'_> {
             _ => {}
         }
         if times == 1 && matches!(self.place, Place::InTensor([])) {
-            D::from_dims(self.tensor.strides()).map_err(|unmet| self.stride_error(unmet))
+            // A number that does not fit may be one that no element depends on.
+            D::from_dims(self.tensor.strides()).or_else(|_| self.computed_stride_list(times))
         } else {
             self.computed_stride_list(times)
         }
@@ -127,34 +128,34 @@ impl Accepted<'_> {
         Mismatch::new(self.name, unmet).into()
     }
 
-    /// [`stride_list`](Self::stride_list) in bytes, of a copy, or of elements that are arrays.
+    /// [`stride_list`](Self::stride_list) in bytes, of a copy, of elements that are arrays, or of a
+    /// tensor with strides that do not fit.
     #[inline(never)]
     fn computed_stride_list<D: FromDims>(&self, times: i64) -> Result<D, ImportError> {
-        let strides = D::from_dims(self.computed_strides(&mut [0; strides::MAX_NDIM], times));
-        strides.map_err(|unmet| self.stride_error(unmet))
+        let mut room = [0; strides::MAX_NDIM];
+        let strides = self.computed_strides(&mut room, times, Order::RowMajor);
+        D::from_dims(strides).map_err(|unmet| self.stride_error(unmet))
     }
 
-    /// The strides of a copy, or of elements that are arrays, each multiplied by `times`.
+    /// The strides, each multiplied by `times`. An axis whose stride no element depends on has that
+    /// of a contiguous tensor: of a copy, or in this order.
     fn computed_strides<'b>(
         &self,
         room: &'b mut [i64; strides::MAX_NDIM],
         times: i64,
+        order: Order,
     ) -> &'b [i64] {
-        let compact = room.get_mut(..self.shape().len()).unwrap_or_default();
-        match self.place {
-            Place::InTensor(_) => {
-                let mut room = [0; strides::MAX_NDIM];
-                compact.copy_from_slice(requirements::strides(
-                    self.tensor,
-                    self.shape(),
-                    &mut room,
-                ));
-            }
-            Place::Copied(Order::RowMajor, _) => {
-                strides::row_major_strides(self.shape(), compact);
-            }
-            Place::Copied(Order::ColumnMajor, _) => {
-                strides::column_major_strides(self.shape(), compact);
+        let shape = self.shape();
+        let compact = room.get_mut(..shape.len()).unwrap_or_default();
+        let order = if let Place::Copied(order, _) = self.place { order } else { order };
+        order.write_strides(shape, compact);
+        if matches!(self.place, Place::InTensor(_)) && self.tensor.numel() != 0 {
+            let mut room = [0; strides::MAX_NDIM];
+            let found = requirements::strides(self.tensor, shape, &mut room);
+            for ((to, &dim), &stride) in compact.iter_mut().zip(shape).zip(found) {
+                if dim > 1 {
+                    *to = stride;
+                }
             }
         }
         for stride in &mut *compact {
@@ -164,10 +165,10 @@ impl Accepted<'_> {
     }
 
     /// The stride of one axis in the new location, multiplied by `times`.
-    fn one_stride<I: Dim>(&self, axis: usize, times: i64) -> Result<I, ImportError> {
+    fn one_stride<I: Dim>(&self, axis: usize, order: Order, times: i64) -> Result<I, ImportError> {
         let mut room = [0; strides::MAX_NDIM];
         // The tensor was accepted, so it has the axis.
-        let stride = self.computed_strides(&mut room, times).get(axis).copied().unwrap_or(0);
+        let stride = self.computed_strides(&mut room, times, order).get(axis).copied().unwrap_or(0);
         self.number(stride.into(), MetadataField::Stride(axis))
     }
 
@@ -183,15 +184,9 @@ impl Accepted<'_> {
         match (self.place, order) {
             (Place::InTensor(_), order) => requirements::pitched(self.tensor, self.shape(), order),
             (Place::Copied(order, _), _) => {
-                let compact = self.shape();
-                let slowest = match order {
-                    Order::RowMajor => compact.get(1..),
-                    Order::ColumnMajor => compact.split_last().map(|(_, others)| others),
-                };
-                let row = slowest.map(|others| {
-                    others.iter().fold(1_i64, |row, &dim| row.saturating_mul(dim.max(1)))
-                });
-                Some((order, row.unwrap_or(0)))
+                let mut room = [0; strides::MAX_NDIM];
+                let slowest = self.computed_strides(&mut room, 1, order).iter().max();
+                Some((order, slowest.copied().unwrap_or(0)))
             }
         }
         // `accepts` has checked that there is one.
@@ -244,13 +239,19 @@ pub fn byte_strides<D: FromDims>(accepted: &Accepted<'_>, room: Room) -> Result<
 }
 
 /// Makes a field in `strides(hop, 1)`.
-pub fn stride<I: Dim>(accepted: &Accepted<'_>, axis: usize) -> Result<I, ImportError> {
-    accepted.one_stride(axis, 1)
+pub fn stride<I: Dim>(
+    accepted: &Accepted<'_>,
+    (axis, order): (usize, Order),
+) -> Result<I, ImportError> {
+    accepted.one_stride(axis, order, 1)
 }
 
 /// Makes a field in `byte_strides(pitch, 4)`.
-pub fn byte_stride<I: Dim>(accepted: &Accepted<'_>, axis: usize) -> Result<I, ImportError> {
-    accepted.one_stride(axis, accepted.byte_size()?)
+pub fn byte_stride<I: Dim>(
+    accepted: &Accepted<'_>,
+    (axis, order): (usize, Order),
+) -> Result<I, ImportError> {
+    accepted.one_stride(axis, order, accepted.byte_size()?)
 }
 
 /// Makes the field `order`.
