@@ -418,6 +418,24 @@ fn a_copy_with_other_strides_than_the_constants_has_no_advice() {
 }
 
 #[test]
+fn as_many_dimensions_as_strides_are_exported() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors, strides(2, 1))]
+    struct Ranked {
+        data: Vec<f32>,
+        shape: [usize; 3],
+        #[dlpack(ndim)]
+        rank: usize,
+    }
+    let ranked = |rank| Ranked { data: vec![0.0; 4], shape: [2, 2, 1], rank };
+    assert_eq!(ranked(2).tensor().unwrap().strides(), [2, 1]);
+    for rank in [1, 3] {
+        let error = ranked(rank).tensor().unwrap_err();
+        assert_eq!(error, Error::RankMismatch { shape: rank, strides: 2 });
+    }
+}
+
+#[test]
 fn as_many_dimensions_as_strides_are_imported() {
     #[derive(DLPackExport)]
     #[dlpack(crate = ::tensors)]

@@ -120,7 +120,7 @@ fn listed<const N: usize>(list: [Option<i64>; N]) -> Result<[i64; N], Error> {
 #[inline]
 pub fn listed_strides<const N: usize>(shaped: Shaped<'_>, list: [Option<i64>; N]) -> Shaped<'_> {
     match listed(list) {
-        Ok(strides) => shaped.strides_from(&strides),
+        Ok(strides) => shaped.unranked().strides_from(&strides),
         Err(error) => shaped.refused(error),
     }
 }
@@ -132,7 +132,7 @@ pub fn listed_byte_strides<const N: usize>(
     list: [Option<i64>; N],
 ) -> Shaped<'_> {
     match listed(list) {
-        Ok(strides) => shaped.byte_strides(&strides),
+        Ok(strides) => shaped.unranked().byte_strides(&strides),
         Err(error) => shaped.refused(error),
     }
 }

@@ -218,6 +218,12 @@ impl<'a> Shaped<'a> {
         }
     }
 
+    /// Accepts no list of strides that is longer than the shape.
+    #[inline(always)]
+    pub(crate) fn unranked(self) -> Self {
+        Self { ranked: false, ..self }
+    }
+
     /// Keeps the first `ndim` dimensions. There are at least `ndim`, and `ndim` is at most
     /// `N`.
     #[inline(never)]
