@@ -7,8 +7,7 @@ use crate::device::Device;
 use crate::dtype::DataType;
 
 /// What to do about a number of bytes that is not a whole number of elements.
-const UNITS: &str = "if it counts elements, write `elements` instead of `bytes`; otherwise copy \
-                     the elements to a layout that DLPack can describe";
+const COPY: &str = "copy the elements to a layout that DLPack can describe";
 
 impl fmt::Display for Error {
     #[expect(clippy::too_many_lines, reason = "one sentence per reason")]
@@ -34,15 +33,17 @@ impl fmt::Display for Error {
             }
             Error::StrideNotWhole { axis, bytes } => write!(
                 f,
-                "stride {axis} is {bytes} bytes, which is not a whole number of elements; \
-                 {UNITS}"
+                "stride {axis} is {bytes} bytes, which is not a whole number of elements; if it \
+                 counts elements, write `strides(elements)` on the field, or `strides(..)` above the \
+                 struct; otherwise {COPY}"
             ),
             Error::PitchNotWhole { bytes, bits } => {
                 write!(f, "`pitch(bytes)` is {bytes} bytes, which is not a multiple of ")?;
                 match (bits.checked_div(8), bits.checked_rem(8)) {
-                    (Some(size), Some(0)) => write!(f, "the {size} bytes of an element; {UNITS}"),
-                    _ => write!(f, "the {bits} bits of an element; {UNITS}"),
+                    (Some(size), Some(0)) => write!(f, "the {size} bytes of an element; ")?,
+                    _ => write!(f, "the {bits} bits of an element; ")?,
                 }
+                write!(f, "if it counts elements, write `pitch(elements)`; otherwise {COPY}")
             }
             Error::PitchTooSmall { pitch, row } => pitch_too_small(f, "elements", row, pitch),
             Error::BytePitchTooSmall { bytes, row } => pitch_too_small(f, "bytes", row, bytes),

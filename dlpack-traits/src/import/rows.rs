@@ -31,8 +31,8 @@ impl<T: Readable> Elements<'_, T> {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// The function returns nothing. To stop at an error of its own, keep the error in a variable, and
-    /// ignore the rows after it.
+    /// The function returns nothing; [`try_for_each_row`](Self::try_for_each_row) stops at an error of
+    /// the function.
     ///
     /// # Errors
     ///
