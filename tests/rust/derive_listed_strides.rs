@@ -418,6 +418,17 @@ fn a_copy_with_other_strides_than_the_constants_has_no_advice() {
 }
 
 #[test]
+fn the_least_integer_is_a_stride() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors, shape(1, 2), strides(-9223372036854775808, 1))]
+    struct Least {
+        data: Vec<f32>,
+    }
+    let tensor = Least { data: vec![0.0; 2] }.into_dlpack().unwrap();
+    assert_eq!(tensor.strides(), [i64::MIN, 1]);
+}
+
+#[test]
 fn as_many_dimensions_as_strides_are_exported() {
     #[derive(DLPackExport)]
     #[dlpack(crate = ::tensors, strides(2, 1))]

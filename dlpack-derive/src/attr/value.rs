@@ -8,8 +8,8 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::token::Paren;
 use syn::{
-    Expr, ExprField, ExprPath, Lit, LitStr, MacroDelimiter, Member, MetaList, Path, Token, Type,
-    UnOp, WherePredicate,
+    Expr, ExprField, ExprLit, ExprPath, Lit, LitInt, LitStr, MacroDelimiter, Member, MetaList,
+    Path, Token, Type, UnOp, WherePredicate,
 };
 
 use super::item::{Item, Value};
@@ -219,10 +219,7 @@ fn listed_dim(cx: &Ctxt, key: &Ident, dim: &ListedDim) -> Option<WrittenDim> {
 fn written_dim(cx: &Ctxt, key: &Ident, dim: &Expr) -> Option<WrittenDim> {
     match dim {
         Expr::Lit(literal) => match &literal.lit {
-            Lit::Int(int) => match int.base10_parse::<i64>() {
-                Ok(value) => return Some(WrittenDim::Integer(value, int.span())),
-                Err(_) => cx.push(message::dim_too_large(key, int)),
-            },
+            Lit::Int(int) => return integer(cx, key, int, 1),
             other => cx.push(message::expected_dim(key, other.span())),
         },
         Expr::Path(path) if path.attrs.is_empty() => return Some(WrittenDim::Path(path.clone())),
@@ -232,10 +229,10 @@ fn written_dim(cx: &Ctxt, key: &Ident, dim: &Expr) -> Option<WrittenDim> {
                 cx.push(message::negative_dim(first(&negative.expr)));
                 return None;
             }
-            if let WrittenDim::Integer(value, span) = written_dim(cx, key, &negative.expr)? {
-                return Some(WrittenDim::Integer(value.wrapping_neg(), span));
+            match literal(&negative.expr) {
+                Some(int) => return integer(cx, key, int, -1),
+                None => cx.push(message::expected_dim(key, first(negative))),
             }
-            cx.push(message::expected_dim(key, first(negative)));
         }
         // `self.width` is the field `width`.
         Expr::Field(ExprField { member: Member::Named(name), base, .. }) if matches!(&**base, Expr::Path(base) if base.path.is_ident("self")) =>
@@ -249,6 +246,24 @@ fn written_dim(cx: &Ctxt, key: &Ident, dim: &Expr) -> Option<WrittenDim> {
         other => cx.push(message::expected_dim(key, first(other))),
     }
     None
+}
+
+/// An integer, also in the argument of a macro.
+fn literal(expr: &Expr) -> Option<&LitInt> {
+    match expr {
+        Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => Some(int),
+        Expr::Group(group) => literal(&group.expr),
+        _ => None,
+    }
+}
+
+fn integer(cx: &Ctxt, key: &Ident, int: &LitInt, sign: i128) -> Option<WrittenDim> {
+    let value = int.base10_parse::<i128>().ok().and_then(|value| value.checked_mul(sign));
+    let value = value.and_then(|value| value.try_into().ok());
+    if value.is_none() {
+        cx.push(message::dim_too_large(key, int));
+    }
+    Some(WrittenDim::Integer(value?, int.span()))
 }
 
 /// Whether an expression consists of fields and calls of methods, from `self` on.

@@ -38,7 +38,16 @@ pub(crate) fn belongs_on_the_struct(key: &Ident, owner: &Ident) -> Error {
     refusal(
         key.span(),
         format!("not expected here; `{key}` belongs on the struct"),
-        format!("write `#[dlpack({})]` above `struct {owner}`", on_the_struct(&word)),
+        format!(
+            "{}write `#[dlpack({})]` above `struct {owner}`",
+            if word == symbol::BYTE_STRIDES {
+                "write `#[dlpack(strides(bytes))]` above a field with all strides in bytes; or list \
+                 numbers: "
+            } else {
+                ""
+            },
+            on_the_struct(&word)
+        ),
     )
 }
 
@@ -70,7 +79,8 @@ pub(super) fn on_the_struct(word: &str) -> &str {
     match word {
         symbol::CRATE => "crate = my::dlpack_traits",
         symbol::SHAPE => "shape(3, 224, 224)",
-        symbol::STRIDES | symbol::BYTE_STRIDES => "strides(row_stride, 1)",
+        symbol::STRIDES => "strides(row_stride, 1)",
+        symbol::BYTE_STRIDES => "byte_strides(row_bytes, 4)",
         symbol::ORDER => "order = column_major",
         symbol::DTYPE => "dtype = BF16",
         symbol::BOUND => "bound(T: Element)",

@@ -94,7 +94,10 @@ pub(crate) fn expected_unit(key: &Ident, found: Option<&TokenTree>, place: Span)
             Some(_) => format!("expected `elements` or `bytes`, found {}", describe(found)),
             None => "expected `elements` or `bytes` in parentheses".to_owned(),
         },
-        format!("write `{key}(elements)` or `{key}(bytes)`"),
+        format!(
+            "write `{key}(elements)` or `{key}(bytes)`{}",
+            if is_strides(key) { "; a list of the strides belongs above the struct" } else { "" }
+        ),
     )
 }
 
@@ -105,9 +108,17 @@ fn is_strides(key: &Ident) -> bool {
     key == symbol::STRIDES || key == symbol::BYTE_STRIDES
 }
 
+/// An example of the numbers in a list of strides.
+fn strides_example(key: &Ident) -> &'static str {
+    if key == symbol::BYTE_STRIDES { "row_bytes, 4" } else { "row_stride, 1" }
+}
+
 pub(crate) fn expected_dims(key: &Ident, found: Option<&TokenTree>, eq: Span) -> Error {
-    let (numbers, example) =
-        if is_strides(key) { ("strides", "row_stride, 1") } else { ("dimensions", "3, 224, 224") };
+    let (numbers, example) = if is_strides(key) {
+        ("strides", strides_example(key))
+    } else {
+        ("dimensions", "3, 224, 224")
+    };
     refusal(
         found.map_or(eq, TokenTree::span),
         format!("expected {numbers} in parentheses after `{key}`, found {}", describe(found)),
@@ -117,7 +128,8 @@ pub(crate) fn expected_dims(key: &Ident, found: Option<&TokenTree>, eq: Span) ->
 
 pub(crate) fn list_missing(key: &Ident) -> Error {
     let (numbers, example, field) = if is_strides(key) {
-        ("stride of each axis", "row_stride, 1", "strides")
+        let field = if key == symbol::BYTE_STRIDES { "strides(bytes)" } else { "strides" };
+        ("stride of each axis", strides_example(key), field)
     } else {
         ("size of each dimension", "height, width, 3", "shape")
     };
@@ -172,11 +184,15 @@ pub(crate) fn negative_dim(found: Span) -> Error {
 }
 
 pub(crate) fn dim_too_large(key: &Ident, found: &LitInt) -> Error {
-    let number = if is_strides(key) { "stride" } else { "dimension" };
+    let (number, least) = if is_strides(key) {
+        ("stride", format!("at least `{}` and ", i64::MIN))
+    } else {
+        ("dimension", String::new())
+    };
     refusal(
         found.span(),
         format!("{number} `{found}` does not fit in the `i64` that DLPack stores"),
-        format!("use at most `{}`", i64::MAX),
+        format!("use {least}at most `{}`", i64::MAX),
     )
 }
 

@@ -35,6 +35,14 @@ pub struct Transparent {
     shape: [usize; 2],
 }
 
+#[derive(DLPackExport)]
+pub struct InBytes {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    #[dlpack(byte_strides)]
+    steps: [usize; 2],
+}
+
 fn main() {}
 
 pub fn compiles_all_the_same(
@@ -42,6 +50,7 @@ pub fn compiles_all_the_same(
     read_only: ReadOnly,
     spare: Spare,
     transparent: Transparent,
+    in_bytes: InBytes,
     tensor: fn() -> dlpack_traits::ImportedTensor,
 ) {
     let _ = crate_image.into_dlpack();
@@ -49,4 +58,5 @@ pub fn compiles_all_the_same(
     let _ = spare.into_dlpack();
     let _ = Require::from_dlpack(tensor());
     let _ = transparent.into_dlpack();
+    let _ = in_bytes.into_dlpack();
 }

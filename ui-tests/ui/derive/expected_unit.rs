@@ -32,11 +32,20 @@ pub struct Other {
     steps: [usize; 2],
 }
 
+#[derive(DLPackExport)]
+pub struct Listed {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    #[dlpack(strides(hop, 1))]
+    steps: [usize; 2],
+}
+
 fn main() {}
 
-pub fn compiles_all_the_same(both: Both, equals: Equals, nothing: Nothing, other: Other) {
+pub fn compiles_all_the_same(both: Both, equals: Equals, nothing: Nothing, other: Other, listed: Listed) {
     let _ = both.into_dlpack();
     let _ = equals.into_dlpack();
     let _ = nothing.into_dlpack();
     let _ = other.into_dlpack();
+    let _ = listed.into_dlpack();
 }
