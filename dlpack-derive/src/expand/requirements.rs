@@ -130,29 +130,26 @@ pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
         Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
             quote_spanned!(here=> __dlpack::Order::ColumnMajor)
         }
-        Placement::Fields { steps: Steps::Listed(unit, list), .. } => match list[..] {
-            [first, .., last] => {
-                let (unit, ends) = (stride_unit(*unit), [wide(first), wide(last)]);
-                quote_spanned!(here=> __dlpack::order_of_strides(#unit, #(#ends),*))
-            }
-            _ => quote_spanned!(here=> __dlpack::Order::RowMajor),
-        },
+        Placement::Fields { steps: Steps::Listed(unit, list), .. } => {
+            let (unit, ends) = (stride_unit(*unit), [list.first(), list.last()].map(wide));
+            quote_spanned!(here=> __dlpack::order_of_strides(#unit, #(#ends),*))
+        }
         Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),
     }
 }
 
 /// A listed stride as a constant `Option<i128>`, `None` for a field.
-fn wide(stride: Dim<'_>) -> TokenStream {
+fn wide(stride: Option<&Dim<'_>>) -> TokenStream {
     match stride {
-        Dim::Integer(value, _) => {
-            let value = Literal::i64_unsuffixed(value);
+        Some(Dim::Integer(value, _)) => {
+            let value = Literal::i64_unsuffixed(*value);
             quote_spanned!(Span::mixed_site()=> __dlpack::Option::Some(#value))
         }
-        Dim::Constant(path) => {
+        Some(Dim::Constant(path)) => {
             let at = Span::mixed_site().located_at(path.span());
             quote_spanned!(at=> __dlpack::Option::Some(__dlpack::integer(#path) as _))
         }
-        Dim::Field(..) | Dim::Method(_) | Dim::Any => {
+        Some(Dim::Field(..) | Dim::Method(_) | Dim::Any) | None => {
             quote_spanned!(Span::mixed_site()=> __dlpack::Option::None)
         }
     }
