@@ -90,3 +90,30 @@ fn a_layout_with_copied_data_is_imported() {
     let deep = text(built::<Copied>(&forged(&[1], &[0])));
     assert_eq!(deep, "`Copied`: expected 2 dimensions, got 1");
 }
+
+/// Column-major, by a constant of a type with parameters.
+#[derive(AsLayout, FromLayout)]
+#[dlpack(crate = ::tensors, shape(N, columns), strides(Self::FASTEST, leading))]
+struct ByConstant<const N: usize> {
+    columns: usize,
+    leading: usize,
+}
+
+impl<const N: usize> ByConstant<N> {
+    const FASTEST: u8 = 1;
+}
+
+#[test]
+fn a_constant_of_a_separate_layout_states_the_order_of_a_copy() {
+    #[derive(DLPackExport, DLPackImport)]
+    #[dlpack(crate = ::tensors)]
+    struct Copied {
+        #[dlpack(copy)]
+        data: Vec<i32>,
+        #[dlpack(layout)]
+        layout: ByConstant<2>,
+    }
+    let copy = built::<Copied>(&forged(&[2, 3], &[0, 1, 2, 3, 4, 5])).unwrap();
+    assert_eq!((copy.layout.columns, copy.layout.leading), (3, 2));
+    assert_eq!(copy.data, [0, 3, 1, 4, 2, 5]);
+}
