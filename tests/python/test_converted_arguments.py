@@ -445,3 +445,13 @@ def test_tensors_of_mlx_and_pyarrow():
     assert arguments.convert_floats(mlx.array([1, 2], dtype=mlx.bfloat16))[0] == [1, 2]
     pyarrow = require("pyarrow")
     assert arguments.convert_floats(pyarrow.array([True, False]))[0] == [1, 0]
+
+
+def test_freed_memory_is_not_converted():
+    """NumPy makes an array of arbitrary values of it."""
+    torch = require("torch")
+    freed = torch.ones(2, 3)
+    freed.untyped_storage().resize_(0)
+    for function in [arguments.floats, arguments.convert_floats, arguments.convert_any]:
+        with pytest.raises(BufferError, match="data is NULL"):
+            function(freed)

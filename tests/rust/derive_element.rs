@@ -153,7 +153,8 @@ fn arrays_are_elements_with_an_axis() {
 /// A stride of 0 gives a tensor any number of elements. Each of these has three parts.
 #[test]
 fn more_parts_than_fit_in_64_bits_are_refused() {
-    let (third, shape) = (i64::MAX / 3, |dim| [dim, 1]);
+    // All elements together have at most `isize::MAX` bytes.
+    let (third, shape) = (i64::try_from(isize::MAX / 3).unwrap(), |dim| [dim, 1]);
     let pixels = [Rgb([1, 2, 3])];
     let view = |dim| {
         let tensor = Owner::new(&pixels[..], &shape(dim)).strided(&[0, 1], 0);

@@ -13,6 +13,7 @@ use super::refusals::expected;
 use super::{PyTensor, checks, exceptions};
 use crate::dtype::DataType;
 use crate::import::{CastError, ImportedElement, ImportedTensor, is_allowed};
+use crate::python::adopt::is_without_memory;
 use crate::python::convert::{Bounded, class_name, discard, is_exit, is_refusal};
 use crate::python::import::from_dlpack::{check_mask, from_dlpack, import_unexplained};
 use crate::python::import::import_options::ImportOptions;
@@ -173,7 +174,9 @@ fn by_numpy_after<'py>(
             is_refusal(py, &error)
         }
         ObjectKind::Table | ObjectKind::DLPack => {
-            is_refusal(py, &error) && has(&object.get_type(), "__array__")?
+            is_refusal(py, &error)
+                && !is_without_memory(py, &error)?
+                && has(&object.get_type(), "__array__")?
         }
         ObjectKind::Capsule | ObjectKind::Class | ObjectKind::Module => false,
         _ => true,
