@@ -4,7 +4,8 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use dlpack_traits::{Flags, ImportedTensor, python};
+use dlpack_traits::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use dlpack_traits::{Abi, Flags, ImportedTensor, python};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -129,7 +130,22 @@ fn twice(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
 
 fn on_a_thread(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     let tensor = python::from_dlpack(&export(object)?)?;
-    Ok(released_in_time(object.py(), tensor))
+    // An import from Python leaves the deleter to a thread that Python knows.
+    let imported = match tensor.into_raw::<DLManagedTensorVersioned>() {
+        Ok(managed) => of_c(managed),
+        Err(tensor) => match tensor.into_raw::<DLManagedTensor>() {
+            Ok(managed) => of_c(managed),
+            Err(_) => return Ok(wrong("the export has no struct of DLPack")),
+        },
+    };
+    Ok(released_in_time(object.py(), imported?))
+}
+
+/// The import of a consumer in C, which calls the deleter where it releases the tensor.
+fn of_c<A: Abi>(managed: *mut A) -> PyResult<ImportedTensor> {
+    // SAFETY: the struct was imported before, so it is valid, and its deleter has not been called. The
+    // producer is trusted with the rest, as by `python::from_dlpack`.
+    Ok(unsafe { ImportedTensor::from_raw(managed) }?)
 }
 
 /// Releases a tensor on a thread without a Python thread state, as the standard allows,
