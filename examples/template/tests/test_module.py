@@ -16,7 +16,6 @@ def test_numpy_sees_the_memory_of_rust() -> None:
 def test_libraries_without_dlpack_take_the_image() -> None:
     image = module.Image.gradient(4, 256)
     assert np.shares_memory(np.asarray(image), np.from_dlpack(image))
-    assert memoryview(image).shape == (4, 256, 3)
     assert len(image) == 4
     assert image.size == 4 * 256 * 3
 
