@@ -38,7 +38,7 @@ use crate::python::interpreter::detach::detached;
 /// An array that meets the type is passed as it is, zero-copy. A tensor of any library with another
 /// numeric dtype is copied in Rust, in one pass. NumPy makes an array of every other object, and of
 /// an array that its library does not export: in another byte order, or of a field of a packed
-/// record. An array without elements converts to any numeric dtype. Otherwise values are kept:
+/// record. A numeric array without elements converts to any numeric dtype. Otherwise values are kept:
 ///
 /// | from | to | |
 /// |---|---|---|
