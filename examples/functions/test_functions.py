@@ -90,7 +90,7 @@ def test_read_only_arrays_are_not_changed():
         array_functions.clamp(np.zeros(2, np.int64), 1, 2)
     assert str(raised.value).startswith(
         "argument 'array': expected float32 or float64, got int64; the function changes the "
-        "tensor in place, so keep the converted copy; convert with `.astype('float32')`"
+        "tensor in place, so keep the converted copy; convert with `.astype('float64')`"
     )
 
 
