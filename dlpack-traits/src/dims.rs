@@ -1,10 +1,15 @@
 //! Shapes and strides as Rust types store them: [`AsDims`], [`Dims`].
 
+mod int;
+
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::error::Error;
+
+pub use int::Dim;
+pub(crate) use int::Ints;
 
 /// Maximum number of dimensions that a [`Dims`] stores without an allocation.
 const INLINE: usize = 8;
@@ -43,9 +48,21 @@ impl<'a> Dims<'a> {
         if let Some(dims) = D::Dim::borrow(list) {
             return Ok(Self::borrowed(dims));
         }
-        Self::filled(list.len(), |dims| {
-            for (axis, (to, from)) in dims.iter_mut().zip(list).enumerate() {
-                *to = from.to_i64().ok_or(Error::DimTooLarge { axis })?;
+        Self::copied(list.iter().map(|dim| dim.to_i64()))
+    }
+
+    /// Copies numbers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`of`](Self::of), with the axis of the number that does not fit.
+    #[inline(always)]
+    pub(crate) fn copied(
+        numbers: impl ExactSizeIterator<Item = Option<i64>>,
+    ) -> Result<Self, Error> {
+        Self::filled(numbers.len(), |dims| {
+            for (axis, (to, from)) in dims.iter_mut().zip(numbers).enumerate() {
+                *to = from.ok_or(Error::DimTooLarge { axis })?;
             }
             Ok(())
         })
@@ -86,25 +103,6 @@ impl<'a> Dims<'a> {
         }
     }
 
-    /// Keeps only the first `len` numbers.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::RankBeyondCapacity`] if there are fewer.
-    #[inline]
-    pub(crate) fn truncate(&mut self, len: i64) -> Result<(), Error> {
-        let capacity = self.as_slice().len();
-        let Some(len) = usize::try_from(len).ok().filter(|&len| len <= capacity) else {
-            return Err(Error::RankBeyondCapacity { ndim: len, capacity });
-        };
-        match &mut self.0 {
-            Repr::Borrowed(dims) => *dims = dims.get(..len).unwrap_or_default(),
-            Repr::Inline { len: kept, .. } => *kept = len,
-            Repr::Heap(dims) => dims.truncate(len),
-        }
-        Ok(())
-    }
-
     /// The numbers.
     #[inline(always)]
     pub fn as_slice(&self) -> &[i64] {
@@ -115,105 +113,6 @@ impl<'a> Dims<'a> {
         }
     }
 }
-
-/// An integer type of a dimension or a stride: every integer type of Rust.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a dimension or a stride of a tensor",
-    label = "not an integer",
-    note = "every integer type can be, such as `usize` or `i64`"
-)]
-pub trait Dim: Copy + sealed::Sealed {
-    /// The number 0.
-    #[doc(hidden)]
-    const ZERO: Self;
-
-    /// Converts the number to the type that DLPack uses, if it fits.
-    #[doc(hidden)]
-    fn to_i64(self) -> Option<i64>;
-
-    /// Converts from the type that DLPack uses, if the number fits.
-    #[doc(hidden)]
-    fn from_i64(number: i64) -> Option<Self>;
-
-    /// Borrows the numbers, if they have the memory layout of `i64`s.
-    #[doc(hidden)]
-    #[inline]
-    fn borrow(dims: &[Self]) -> Option<&[i64]> {
-        let _ = dims;
-        None
-    }
-
-    /// The address of the numbers, if those that fit have the memory layout of `i64`s;
-    /// otherwise NULL.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn stored(dims: &[Self]) -> *const i64 {
-        let _ = dims;
-        core::ptr::null()
-    }
-}
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-macro_rules! dims {
-    ($($int:ty),+ $(,)?) => {$(
-        impl sealed::Sealed for $int {}
-        impl Dim for $int {
-            const ZERO: Self = 0;
-
-            #[inline]
-            fn to_i64(self) -> Option<i64> {
-                i64::try_from(self).ok()
-            }
-
-            #[inline]
-            fn from_i64(number: i64) -> Option<Self> {
-                Self::try_from(number).ok()
-            }
-        }
-    )+};
-}
-
-/// 64-bit integers: a slice of them is borrowed as a slice of `i64`, if it contains no
-/// `usize` that would be negative as an `i64`.
-macro_rules! dims_as_they_are {
-    ($($int:ty),+ $(,)?) => {$(
-        impl sealed::Sealed for $int {}
-        impl Dim for $int {
-            const ZERO: Self = 0;
-
-            #[inline]
-            fn to_i64(self) -> Option<i64> {
-                i64::try_from(self).ok()
-            }
-
-            #[inline]
-            fn from_i64(number: i64) -> Option<Self> {
-                Self::try_from(number).ok()
-            }
-
-            #[inline(always)]
-            fn stored(dims: &[Self]) -> *const i64 {
-                dims.as_ptr().cast()
-            }
-
-            #[inline]
-            fn borrow(dims: &[Self]) -> Option<&[i64]> {
-                let fit = dims.iter().all(|dim| dim.to_i64().is_some());
-                if fit { bytemuck::try_cast_slice(dims).ok() } else { None }
-            }
-        }
-    )+};
-}
-
-dims!(i8, i16, i32, i128, u8, u16, u32, u64, u128);
-dims_as_they_are!(i64);
-#[cfg(target_pointer_width = "64")]
-dims_as_they_are!(isize, usize);
-#[cfg(not(target_pointer_width = "64"))]
-dims!(isize, usize);
 
 /// A field that can be the `shape` or the `strides` of a tensor: a list of integers of any
 /// type.

@@ -19,7 +19,7 @@ use crate::version::Version;
 /// use dlpack_traits::{DataRef, Error, Layout, TensorView};
 ///
 /// let pixels = [0_u8; 10];
-/// let too_large = TensorView::new(DataRef::from_slice(&pixels), Layout::row_major(&[4, 3])?);
+/// let too_large = TensorView::new(DataRef::from_slice(&pixels), Layout::new([4, 3]));
 /// assert_eq!(
 ///     too_large.unwrap_err().to_string(),
 ///     "the tensor spans bytes 0..12 but its storage holds 10",

@@ -80,7 +80,7 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of [`Shaped::data`](crate::Shaped::data); [`Error::Custom`] if the value cannot be
+    /// Those of [`Layout::data`](crate::Layout::data); [`Error::Custom`] if the value cannot be
     /// described in its current state.
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error>;
 

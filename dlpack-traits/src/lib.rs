@@ -120,7 +120,9 @@ pub mod strides;
 mod version;
 mod view;
 
-pub use describe::{AsLayout, Describe, Description, DescriptionMut, Layout, Order, Shaped, Slot};
+pub use describe::{
+    AsLayout, Describe, Description, DescriptionMut, IntoList, IntoStrides, Layout, Order, Slot,
+};
 pub use device::Device;
 pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;

@@ -22,7 +22,7 @@ use crate::stream::StreamArg;
 /// use dlpack_traits::{DataRef, DataType, Layout, TensorView};
 ///
 /// let samples = vec![0.5_f32; 6];
-/// let view = TensorView::new(DataRef::from_slice(&samples), Layout::row_major(&[2, 3])?)?;
+/// let view = TensorView::new(DataRef::from_slice(&samples), Layout::new([2, 3]))?;
 /// assert_eq!(view.dtype(), DataType::F32);
 /// assert_eq!(view.strides(), [3, 1]);
 /// # Ok::<(), dlpack_traits::Error>(())
@@ -45,7 +45,11 @@ impl<'a> TensorView<'a> {
     /// [`Error::SizeOverflow`], [`Error::UnsupportedDType`], [`Error::DTypeMismatch`],
     /// [`Error::DeviceMismatch`], those of pitches, strides and offsets, that of
     /// [`DataRef::refused`], and [`Error::OutOfMemory`] if memory for more than 8 dimensions
-    /// cannot be allocated.
+    /// cannot be allocated. Also those of numbers that do not fit: [`Error::DimTooLarge`],
+    /// [`Error::StrideTooLarge`], [`Error::RankBeyondCapacity`].
+    ///
+    /// [`Error::StridesMissing`] if the layout has no strides, and its shape or element type is not
+    /// the one with which strided memory was imported ([`ImportedStorage`](crate::ImportedStorage)).
     #[inline]
     pub fn new(data: DataRef<'a>, layout: Layout<'a>) -> Result<Self, Error> {
         Self::of(|out| out.layout(layout).data(data))
@@ -87,21 +91,18 @@ impl<'a> TensorView<'a> {
     /// Shape: the size of each dimension, in elements.
     #[inline]
     pub fn shape(&self) -> &[i64] {
-        self.lists().get(..self.ndim()).unwrap_or_default()
-    }
-
-    /// Shape and strides.
-    #[inline]
-    fn lists(&self) -> &[i64] {
-        // SAFETY: by the invariant of `slot` its lists have `ndim` numbers each, one after the other,
-        // which no one writes to while it is borrowed. There are at most 64.
-        unsafe { slice::from_raw_parts(self.slot.lists(), self.ndim().wrapping_mul(2)) }
+        let [shape, _] = self.slot.lists();
+        // SAFETY: by the invariant of `slot` its lists have `ndim` numbers each, which no one writes to
+        // while it is borrowed.
+        unsafe { slice::from_raw_parts(shape, self.ndim()) }
     }
 
     /// Strides, in elements; they are always present.
     #[inline]
     pub fn strides(&self) -> &[i64] {
-        self.lists().get(self.ndim()..).unwrap_or_default()
+        let [_, strides] = self.slot.lists();
+        // SAFETY: as for `shape`.
+        unsafe { slice::from_raw_parts(strides, self.ndim()) }
     }
 
     /// Number of elements.
@@ -145,7 +146,7 @@ impl<'a> TensorView<'a> {
     /// ```
     /// use dlpack_traits::{DataRef, Layout, StreamArg, TensorView};
     ///
-    /// let view = TensorView::new(DataRef::from_slice(&[1_u8]), Layout::row_major(&[1])?)?;
+    /// let view = TensorView::new(DataRef::from_slice(&[1_u8]), Layout::new([1]))?;
     /// view.sync_for(StreamArg::unspecified())?; // host memory is ready
     /// # Ok::<(), dlpack_traits::Error>(())
     /// ```

@@ -115,7 +115,7 @@ fn view<'a>(
     layout: &'a impl AsLayout,
     storage: &'a [u16],
 ) -> Result<Description<'a>, Error> {
-    layout.describe_layout(slot.describe()).data(DataRef::from_slice(storage))
+    slot.describe().layout(layout.layout()).data(DataRef::from_slice(storage))
 }
 
 #[test]

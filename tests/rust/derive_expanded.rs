@@ -160,8 +160,8 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::{
-    AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Describe, Device, Error,
-    ImportedTensor, Shaped, Slot, Storage,
+    AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Device, Error, ImportedTensor, Layout,
+    Slot, Storage,
 };
 
 #[test]
@@ -181,7 +181,7 @@ fn the_expansion_of_parts_works() {
     assert!(matches!(&text, parts::Buffer::Text(words) if words.is_empty()));
     let strided = parts::Strided { shape: vec![2], strides: vec![-1], start: 1 };
     let mut slot = Slot::new();
-    let view = strided.describe_layout(slot.describe()).data(text.data());
+    let view = slot.describe().layout(strided.layout()).data(text.data());
     assert_eq!(view.unwrap_err(), Error::NoStorage { variant: "Text" });
 }
 
@@ -228,8 +228,8 @@ fn the_expansion_of_a_flexible_layout_works() {
     struct Dense([usize; 1]);
 
     impl AsLayout for Dense {
-        fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-            out.shape(&self.0)
+        fn layout(&self) -> Layout<'_> {
+            Layout::new(&self.0)
         }
     }
 
@@ -297,5 +297,5 @@ fn the_expansion_of_both_derives_works() {
     assert_eq!(own.data().byte_len(), foreign.data().byte_len());
     let strided = layout_in_and_out::Strided { shape: vec![1], strides: vec![1], byte_offset: 0 };
     let mut slot = Slot::new();
-    assert!(strided.describe_layout(slot.describe()).data(own.data()).is_ok());
+    assert!(slot.describe().layout(strided.layout()).data(own.data()).is_ok());
 }

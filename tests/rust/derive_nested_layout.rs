@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
-use tensors::{AsLayout, DLPackExport, DataType, Describe, Error, Shaped};
+use tensors::{AsLayout, DLPackExport, DataType, Error, Layout};
 
 /// As tensor libraries have it.
 #[derive(Clone)]
@@ -16,8 +16,8 @@ struct Strided {
 }
 
 impl AsLayout for Strided {
-    fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        out.shape(&self.dims).strides(&self.steps).offset(self.start)
+    fn layout(&self) -> Layout<'_> {
+        Layout::new(&self.dims).strides(&self.steps).offset(self.start)
     }
 }
 

@@ -156,7 +156,7 @@ fn made_by_a_macro() {
     let held = Held::Numbers(::std::vec![Made([0.5, 1.5]); 3]);
     let flat = Flat { n: [3] };
     let mut slot = Slot::new();
-    let view = flat.describe_layout(slot.describe()).data(held.data()).expect("a view");
+    let view = slot.describe().layout(flat.layout()).data(held.data()).expect("a view");
     assert_eq!(view.shape(), [3, 2]);
     assert_eq!(Made([0.0, 1.0]).0[1].to_bits(), 1.0_f32.to_bits());
     ::std::assert!(matches!(

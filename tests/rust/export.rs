@@ -67,7 +67,7 @@ fn check<S: Storage + Send + 'static>(make: impl Fn() -> S, mode: Mode) {
 
 /// Returns whether a storage lends writable memory to several consumers.
 fn is_shared<S: Storage>(storage: &S) -> bool {
-    let layout = Layout::row_major(&[1]).unwrap().spare_capacity();
+    let layout = Layout::new([1]).spare_capacity();
     !TensorView::new(storage.data(), layout).unwrap().is_read_only()
 }
 
@@ -438,7 +438,7 @@ fn device_types_below_one_are_refused() {
         let expected = if is_one { Ok(()) } else { Err(Error::NoSuchDevice { device }) };
         for len in [bytes.len(), 0] {
             let shape = &[len];
-            let layout = || Layout::row_major(shape).unwrap();
+            let layout = || Layout::new(shape);
             // SAFETY: 1. to 3. The array is alive and has no other user. No element is
             // read, so the wrong device does not matter.
             let data = unsafe { DataRef::from_raw_parts(pointer, len, DataType::U8, device) };

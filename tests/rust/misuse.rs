@@ -12,7 +12,7 @@ use dlpack_tests::counted::Owner;
 use dlpack_tests::random::Random;
 use tensors::{
     AnyBits, AsDims, DLPackExport, DataType, Describe, Description, DescriptionMut, Element, Error,
-    ExportArc, ImportedStorage, ImportedTensor, Lanes, Order, Shaped, SharedBuffer, Slot, Storage,
+    ExportArc, ImportedStorage, ImportedTensor, Lanes, Layout, Order, SharedBuffer, Slot, Storage,
 };
 
 /// Bytes of the memory of each storage, all of which are 1.
@@ -49,7 +49,8 @@ enum Call {
     Rank(i64),
     Strides(usize),
     WideStrides(usize),
-    StridesFrom(usize),
+    Computed(usize),
+    Absent,
     ByteStrides(usize),
     Pitch(i64),
     BytePitch(i64),
@@ -72,7 +73,7 @@ fn call(random: &mut Random) -> Call {
         6 => Call::Rank(one),
         7 | 8 => Call::Strides(which),
         9 => Call::WideStrides(which),
-        10 => Call::StridesFrom(which),
+        10 => random.pick(&[Call::Computed(which), Call::Absent]),
         11 => Call::ByteStrides(which),
         12 => Call::Pitch(one),
         13 => Call::BytePitch(one),
@@ -121,37 +122,37 @@ impl Called {
         Self { shape, strides, wide, calls, data }
     }
 
-    fn shaped<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        let shaped = out.shape(&self.shape);
-        self.calls.iter().fold(shaped, |shaped, &call| match call {
-            Call::Order(order) => shaped.order(order),
-            Call::Rank(ndim) => shaped.rank(ndim),
-            Call::Strides(list) => shaped.strides(&self.strides[list]),
-            Call::WideStrides(list) => shaped.strides(&self.wide[list]),
-            Call::StridesFrom(list) => shaped.strides_from(&self.strides[list]),
-            Call::ByteStrides(list) => shaped.byte_strides(&self.strides[list]),
-            Call::Pitch(elements) => shaped.pitch(elements),
-            Call::BytePitch(bytes) => shaped.byte_pitch(bytes),
-            Call::Offset(elements) => shaped.offset(elements),
-            Call::ByteOffset(bytes) => shaped.byte_offset(bytes),
-            Call::Len(elements) => shaped.len(elements),
-            Call::ByteLen(bytes) => shaped.byte_len(bytes),
-            Call::Type(dtype) => shaped.dtype(dtype),
-            Call::Padded => shaped.padded(),
-            Call::ReadOnly => shaped.read_only(),
-            Call::Refused => shaped.refused(Error::Custom("refused")),
+    fn layout(&self) -> Layout<'_> {
+        self.calls.iter().fold(Layout::new(&self.shape), |layout, &call| match call {
+            Call::Order(order) => layout.order(order),
+            Call::Rank(ndim) => layout.rank(ndim),
+            Call::Strides(list) => layout.strides(&self.strides[list]),
+            Call::WideStrides(list) => layout.strides(&self.wide[list]),
+            Call::Computed(list) => layout.strides(self.strides[list].clone()),
+            Call::Absent => layout.strides(None::<&[i64; 2]>),
+            Call::ByteStrides(list) => layout.byte_strides(&self.strides[list]),
+            Call::Pitch(elements) => layout.pitch(elements),
+            Call::BytePitch(bytes) => layout.byte_pitch(bytes),
+            Call::Offset(elements) => layout.offset(elements),
+            Call::ByteOffset(bytes) => layout.byte_offset(bytes),
+            Call::Len(elements) => layout.len(elements),
+            Call::ByteLen(bytes) => layout.byte_len(bytes),
+            Call::Type(dtype) => layout.dtype(dtype),
+            Call::Padded => layout.padded(),
+            Call::ReadOnly => layout.read_only(),
+            Call::Refused => layout.refused(Error::Custom("refused")),
         })
     }
 }
 
 impl DLPackExport for Called {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        let shaped = self.shaped(out);
+        let layout = out.layout(self.layout());
         match &self.data {
-            Data::Bytes(data) => shaped.data(data.data()),
-            Data::Shared(data) => shaped.data(data.data()),
-            Data::Lanes(data) => shaped.data(data.data()),
-            Data::Pixels(data) => shaped.data(data.data()),
+            Data::Bytes(data) => layout.data(data.data()),
+            Data::Shared(data) => layout.data(data.data()),
+            Data::Lanes(data) => layout.data(data.data()),
+            Data::Pixels(data) => layout.data(data.data()),
         }
     }
 
@@ -226,8 +227,8 @@ impl DLPackExport for MoodyTensor {
     }
 
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
-        let shaped = out.shape(&self.0).rank(2).strides(&self.1).strides_from(&self.1);
-        shaped.data_mut(self.2.data_mut())
+        let layout = out.shape(&self.0).rank(2).strides(&self.1).strides(&self.1);
+        layout.data_mut(self.2.data_mut())
     }
 }
 

@@ -39,7 +39,7 @@ impl<T> DLPackExport for By<T> {
 
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
         let elements = (self.1)(&mut self.0);
-        out.shape_from(&[elements.len()]).data_mut(DataMut::from_mut_slice(elements))
+        out.shape([elements.len()]).data_mut(DataMut::from_mut_slice(elements))
     }
 }
 
@@ -181,13 +181,13 @@ fn a_kept_description_is_refused() {
         fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
             static KEPT: Mutex<Vec<AtomicPtr<()>>> = Mutex::new(Vec::new());
             let shape = vec![1_u8; self.ndim];
-            let kept = Box::new(out.shape_from(&shape).data(self.bytes.data())?);
+            let kept = Box::new(out.shape(shape).data(self.bytes.data())?);
             let kept: &'a mut Description<'a> = Box::leak(kept);
             KEPT.lock().unwrap().push(AtomicPtr::new(core::ptr::from_mut(kept).cast()));
             let lists: &'a [i64] = kept.shape();
             let other = leaked_slot().describe();
             if self.as_memory {
-                other.shape_from(&[self.ndim]).data(DataRef::from_slice(lists))
+                other.shape([self.ndim]).data(DataRef::from_slice(lists))
             } else {
                 other.shape(lists).data(self.bytes.data())
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tensors::backend::{Cpu, DeviceBuffer};
 use tensors::{
     AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Describe, Description, Device, Error,
-    ImportedStorage, Layout, Order, Shaped, SharedBuffer, Slot, Storage, TensorView, ffi,
+    ImportedStorage, Layout, Order, SharedBuffer, Slot, Storage, TensorView, ffi,
 };
 
 /// The shortest struct over a storage.
@@ -40,9 +40,9 @@ struct ByHand<F> {
     more: F,
 }
 
-impl<F: Fn(Shaped<'_>) -> Shaped<'_>> DLPackExport for ByHand<F> {
+impl<F: Fn(Layout<'_>) -> Layout<'_>> DLPackExport for ByHand<F> {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        (self.more)(out.shape(&self.shape)).data(self.data.data())
+        out.layout((self.more)(Layout::new(&self.shape))).data(self.data.data())
     }
 }
 
@@ -99,7 +99,7 @@ fn every_kind_of_storage_is_used_whole() {
 fn devices_with_and_without_addresses() {
     let describe = |device, dims: &[i64]| {
         let mut slot = Slot::new();
-        slot.describe().shape_from(dims).data(memory(DataType::F32, device)).map(|_| ())
+        slot.describe().shape(dims.to_vec()).data(memory(DataType::F32, device)).map(|_| ())
     };
     for device in [Device::CPU, Device::cuda(0), Device::new(ffi::kDLOpenCL, 1)] {
         assert_eq!(describe(device, &[2, 2]), Ok(()), "{device}");
@@ -130,7 +130,7 @@ fn bytes_of_a_run_time_type() {
 fn padded_elements_have_a_byte_each() {
     let shape = [3];
     let view = |len| {
-        let layout = Layout::row_major(&shape)?.dtype(DataType::FLOAT4_E2M1FN).padded();
+        let layout = Layout::new(&shape).dtype(DataType::FLOAT4_E2M1FN).padded();
         TensorView::new(DataRef::from_slice(&BYTES.0[..len]), layout).map(|_| ())
     };
     assert_eq!(view(3), Ok(()));
@@ -150,18 +150,18 @@ fn a_tensor_without_elements_has_an_empty_storage() {
 
 #[test]
 fn layouts_and_descriptions_by_hand() {
-    let by_hand = |shape: &[usize], more: fn(Shaped<'_>) -> Shaped<'_>| {
+    let by_hand = |shape: &[usize], more: fn(Layout<'_>) -> Layout<'_>| {
         ByHand { data: vec![0.0; 6], shape: shape.to_vec(), more }.tensor().map(|_| ())
     };
     for order in [Order::RowMajor, Order::ColumnMajor] {
         let numbers = [0_f32; 6];
-        let view = |shape: &[i64], more: fn(Layout<'_>) -> Result<Layout<'_>, Error>| {
-            let layout = more(Layout::ordered(shape, order)?)?;
+        let view = |shape: &[i64], more: fn(Layout<'_>) -> Layout<'_>| {
+            let layout = more(Layout::new(shape).order(order));
             TensorView::new(DataRef::from_slice(&numbers), layout).map(|_| ())
         };
-        assert_eq!(view(&[2, 3], |it| Ok(it)), Ok(()), "{order:?}");
-        assert_eq!(view(&[2, 2], |it| Ok(it)), spare(4, 16, 24), "{order:?}");
-        assert_eq!(view(&[2, 2], |it| Ok(it.spare_capacity())), Ok(()), "{order:?}");
+        assert_eq!(view(&[2, 3], |it| it), Ok(()), "{order:?}");
+        assert_eq!(view(&[2, 2], |it| it), spare(4, 16, 24), "{order:?}");
+        assert_eq!(view(&[2, 2], |it| it.spare_capacity()), Ok(()), "{order:?}");
         assert_eq!(view(&[2, 2], |it| it.offset(0)), Ok(()), "{order:?}");
         assert_eq!(view(&[2, 2], |it| it.byte_offset(0)), Ok(()), "{order:?}");
         assert_eq!(view(&[2, 2], |it| it.len(4)), Ok(()), "{order:?}");
@@ -179,10 +179,10 @@ fn layouts_and_descriptions_by_hand() {
     assert_eq!(by_hand(&[2, 2], |it| it.byte_len(16)), Ok(()));
     assert_eq!(by_hand(&[2, 2], |it| it.pitch(2)), Ok(()));
     assert_eq!(by_hand(&[2, 2], |it| it.byte_pitch(8)), Ok(()));
-    assert_eq!(by_hand(&[2, 2], |it| it.strides_from(&[2, 1])), Ok(()));
-    assert_eq!(by_hand(&[2, 2], |it| it.byte_strides(&[8, 4])), Ok(()));
+    assert_eq!(by_hand(&[2, 2], |it| it.strides([2, 1])), Ok(()));
+    assert_eq!(by_hand(&[2, 2], |it| it.byte_strides([8, 4])), Ok(()));
     // An order replaces strides, so nothing states a part any more.
-    let ordered = by_hand(&[2, 2], |it| it.strides_from(&[2, 1]).order(Order::RowMajor));
+    let ordered = by_hand(&[2, 2], |it| it.strides([2, 1]).order(Order::RowMajor));
     assert_eq!(ordered, spare(4, 16, 24));
 }
 

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use tensors::{
-    AsDims, DLPackExport, DataType, Describe, Description, DescriptionMut, Error, Shaped,
+    AsDims, DLPackExport, DataType, Describe, Description, DescriptionMut, Error, Layout,
     SharedOwner, Storage,
 };
 
@@ -85,34 +85,29 @@ impl<S: Storage> Owner<S> {
 }
 
 /// Describes a tensor from optional parts.
-pub fn shaped<'a, D: AsDims>(
-    out: Describe<'a>,
+pub fn layout<'a, D: AsDims>(
     shape: &'a D,
     strides: Option<&'a D>,
     byte_offset: u64,
     dtype: Option<DataType>,
-) -> Shaped<'a> {
-    let shaped = out.shape(shape);
-    let shaped = match strides {
-        Some(strides) => shaped.strides(strides),
-        None => shaped,
-    };
-    let shaped = shaped.byte_offset(byte_offset);
+) -> Layout<'a> {
+    let layout = Layout::new(shape).strides(strides).byte_offset(byte_offset);
     match dtype {
-        Some(dtype) => shaped.dtype(dtype),
-        None => shaped,
+        Some(dtype) => layout.dtype(dtype),
+        None => layout,
     }
 }
 
 impl<S: Storage> DLPackExport for Owner<S> {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         let Self { data, shape, strides, byte_offset, dtype, .. } = self;
-        shaped(out, shape, strides.as_ref(), *byte_offset, *dtype).data(data.data())
+        out.layout(layout(shape, strides.as_ref(), *byte_offset, *dtype)).data(data.data())
     }
 
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
         let Self { data, shape, strides, byte_offset, dtype, .. } = self;
-        shaped(out, shape, strides.as_ref(), *byte_offset, *dtype).data_mut(data.data_mut())
+        let layout = layout(shape, strides.as_ref(), *byte_offset, *dtype);
+        out.layout(layout).data_mut(data.data_mut())
     }
 
     fn share(&self) -> Option<SharedOwner> {

@@ -18,7 +18,7 @@ impl DLPackExport for ByHand {
     #[inline(always)]
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         let Offset { data, shape, strides, offset } = &self.0;
-        out.shape_and_strides(shape, strides).offset(*offset).data(data.data())
+        out.shape(shape).strides(strides).offset(*offset).data(data.data())
     }
 
     #[inline]

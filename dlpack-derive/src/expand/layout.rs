@@ -12,8 +12,8 @@ use crate::symbol::Unit;
 
 /// The code that describes a layout.
 pub(super) struct LayoutCode {
-    /// Describes the layout in `__out`, from the fields of `self`, each borrowed
-    /// separately: an expression of type `Shaped<'_>`, preceded by statements.
+    /// The layout, from the fields of `self`, each borrowed separately: an expression of type
+    /// `Layout<'_>`, preceded by statements.
     ///
     /// `describe` and `describe_mut` each contain a copy. This compiles faster than a
     /// shared function, and a type that does not fit is still a single error, because rustc
@@ -53,7 +53,7 @@ pub(super) fn code<'a>(
     let code = LayoutCode { body: TokenStream::new(), constant: None };
     let mut writer = Writer { ident, generics, code, layout: None };
     match &layout.placement {
-        Placement::Nested(field) => writer.set(Writer::call("layout", *field, "__out")),
+        Placement::Nested(field) => writer.set(Writer::begin("layout", *field)),
         Placement::Fields { shape, steps, .. } => writer.steps(shape, steps),
     }
     if let Placement::Fields { steps, offset, .. } = &layout.placement {
@@ -73,21 +73,21 @@ pub(super) fn code<'a>(
         Some(DType::Field(dtype)) => writer.change("dtype", dtype),
         Some(DType::Named(word)) => {
             writer
-                .set(quote_spanned!(here=> __dlpack::dtype(__shaped, &__dlpack::DataType::#word)));
+                .set(quote_spanned!(here=> __dlpack::dtype(__layout, &__dlpack::DataType::#word)));
         }
         Some(DType::Path(path)) => {
             let here = here.located_at(path.span());
-            writer.set(quote_spanned!(here=> __dlpack::dtype(__shaped, &#path)));
+            writer.set(quote_spanned!(here=> __dlpack::dtype(__layout, &#path)));
         }
     }
     if let Some(device) = layout.device {
         writer.change("device", device);
     }
     if layout.padded {
-        writer.set(quote_spanned!(here=> __dlpack::padded(__shaped)));
+        writer.set(quote_spanned!(here=> __dlpack::padded(__layout)));
     }
     if layout.spare_capacity {
-        writer.set(quote_spanned!(here=> __dlpack::spare_capacity(__shaped)));
+        writer.set(quote_spanned!(here=> __dlpack::spare_capacity(__layout)));
     }
     let end = writer.layout.take();
     writer.code.body.extend(end);
@@ -108,65 +108,42 @@ impl<'a> Writer<'a> {
 
     /// A call of a runtime function for a field. The turbofish contains the field's type,
     /// to which the error points if the type does not fit.
-    fn call(function: &str, field: RoleField<'a>, after: &str) -> TokenStream {
-        let after = local(after);
+    fn call(function: &str, field: RoleField<'a>, before: &TokenStream) -> TokenStream {
         if field.with.is_some() {
             let (function, value) = (local(&format!("{function}_with")), value_of(field));
-            return quote_spanned!(Span::mixed_site()=> __dlpack::#function(#after, #value));
+            return quote_spanned!(Span::mixed_site()=> __dlpack::#function(#before #value));
         }
         let (ty, field, function) = (field.ty, borrowed(field), local(function));
-        quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#after, #field))
+        quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#before #field))
     }
 
-    /// As [`call`](Self::call), for a shape and the number of its entries in use.
-    fn shape_of_rank(dims: RoleField<'a>, ndim: RoleField<'a>) -> TokenStream {
-        let (shape, list, int, rank) = (dims.ty, borrowed(dims), ndim.ty, borrowed(ndim));
-        quote_spanned!(Span::mixed_site()=>
-            __dlpack::shape_of_rank::<#shape, #int>(__out, #list, #rank))
-    }
-
-    /// As [`call`](Self::call), for a shape and strides, which one pass writes.
-    fn shape_and_strides(dims: RoleField<'a>, strides: RoleField<'a>) -> TokenStream {
-        let (shape, dims) = (dims.ty, borrowed(dims));
-        let (steps, strides) = (strides.ty, borrowed(strides));
-        quote_spanned!(Span::mixed_site()=>
-            __dlpack::shape_and_strides::<#shape, #steps>(__out, #dims, #strides))
+    /// A call that begins a layout.
+    fn begin(function: &str, field: RoleField<'a>) -> TokenStream {
+        Self::call(function, field, &TokenStream::new())
     }
 
     /// Replaces the expression. The previous one becomes a statement, whose variable the
     /// new one uses.
     fn set(&mut self, layout: TokenStream) {
         if let Some(before) = self.layout.replace(layout) {
-            self.say(quote_spanned!(Span::mixed_site()=> let __shaped = #before;));
+            self.say(quote_spanned!(Span::mixed_site()=> let __layout = #before;));
         }
     }
 
     /// Adds a call that changes the layout.
     fn change(&mut self, function: &str, field: RoleField<'a>) {
-        let changed = Self::call(function, field, "__shaped");
-        self.set(changed);
+        let before = quote_spanned!(Span::mixed_site()=> __layout,);
+        self.set(Self::call(function, field, &before));
     }
 
     fn steps(&mut self, shape: &Shape<'a>, steps: &Steps<'a>) {
         let here = Span::mixed_site();
-        if let (Shape::Field { dims, ndim: None }, Steps::Strides(Unit::Elements, strides)) =
-            (shape, steps)
-        {
-            if dims.with.is_none() && strides.with.is_none() {
-                return self.set(Self::shape_and_strides(*dims, *strides));
-            }
-        }
         let (tokens, rank) = match shape {
-            Shape::Field { dims, ndim: Some(ndim) }
-                if dims.with.is_none() && ndim.with.is_none() =>
-            {
-                (Self::shape_of_rank(*dims, *ndim), None)
-            }
-            Shape::Field { dims, ndim } => (Self::call("shape", *dims, "__out"), *ndim),
+            Shape::Field { dims, ndim } => (Self::begin("shape", *dims), *ndim),
             Shape::List(dims) => {
                 let (function, dims) = self.list(dims);
                 let function = local(function);
-                (quote_spanned!(here=> __dlpack::#function(__out, #dims)), None)
+                (quote_spanned!(here=> __dlpack::#function(#dims)), None)
             }
         };
         self.set(tokens);
@@ -176,7 +153,7 @@ impl<'a> Writer<'a> {
         match steps {
             Steps::Compact { order: Order::Default | Order::RowMajor, .. } => {}
             Steps::Compact { order: Order::ColumnMajor, .. } => {
-                self.set(quote_spanned!(here=> __dlpack::column_major(__shaped)));
+                self.set(quote_spanned!(here=> __dlpack::column_major(__layout)));
             }
             Steps::Compact { order: Order::Field(order), .. } => self.change("order", *order),
             Steps::Strides(unit, strides) => {
@@ -185,7 +162,7 @@ impl<'a> Writer<'a> {
             Steps::Listed(unit, list) => {
                 let list = list.iter().map(|stride| Self::number(*stride, "stride"));
                 let function = local(by_unit(*unit, "listed_strides", "listed_byte_strides"));
-                self.set(quote_spanned!(here=> __dlpack::#function(__shaped, [#(#list),*])));
+                self.set(quote_spanned!(here=> __dlpack::#function(__layout, [#(#list),*])));
             }
         }
     }

@@ -67,10 +67,7 @@ pub(crate) fn as_layout(
         #[automatically_derived]
         impl #params __dlpack::AsLayout for #ident #args #where_clause {
             #[inline(always)]
-            fn describe_layout<'__dlpack>(
-                &'__dlpack self,
-                __out: __dlpack::Describe<'__dlpack>,
-            ) -> __dlpack::Shaped<'__dlpack> {
+            fn layout(&self) -> __dlpack::Layout<'_> {
                 #body
             }
         }

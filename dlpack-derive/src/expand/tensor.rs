@@ -69,7 +69,8 @@ fn items(model: &Model<'_>, tensor: &Tensor<'_>, code: &LayoutCode) -> TokenStre
 fn in_storage(model: &Model<'_>, data: RoleField<'_>, layout: &TokenStream) -> Methods {
     let member = data.member;
     let here = Span::mixed_site();
-    let describe = quote_spanned!(here=> __dlpack::data::<__Roles, Self>(#layout, &self.#member));
+    let describe =
+        quote_spanned!(here=> __dlpack::data::<__Roles, Self>(__out, #layout, &self.#member));
     let describe = match model.access {
         Access::AsStorage => describe,
         Access::ReadOnly => quote_spanned!(here=> __dlpack::read_only(#describe)),
@@ -81,7 +82,7 @@ fn in_storage(model: &Model<'_>, data: RoleField<'_>, layout: &TokenStream) -> M
     Methods {
         describe,
         describe_mut: Some(quote_spanned! {here=>
-            __dlpack::data_mut::<__Roles, Self>(#layout, &mut self.#member)
+            __dlpack::data_mut::<__Roles, Self>(__out, #layout, &mut self.#member)
         }),
         storage: sized.then_some(storage),
         sync_for: None,
@@ -110,7 +111,7 @@ fn of_slice(
         }
     };
     let slice = slice_of(borrowed(owner));
-    let describe = quote_spanned!(here=> __dlpack::slice::<#element>(#layout, #slice));
+    let describe = quote_spanned!(here=> __dlpack::slice::<#element>(__out, #layout, #slice));
     let share = shared.then(|| {
         let (field, slice) = (borrowed(owner), slice_of(quote_spanned!(here=> __owner)));
         quote_spanned!(here=> __dlpack::share_slice::<#ty, #element, _>(#field, |__owner| #slice))
@@ -174,7 +175,7 @@ fn behind_pointer(
         let __device = #device;
         // SAFETY: the attribute `unsafe(ptr, ...)` of the field promises it.
         let __data = #data;
-        __dlpack::raw_data(#layout, __data)
+        __dlpack::raw_data(__out, #layout, __data)
     };
     // The memory is always lent frozen, so `read_only` has no effect.
     let _ = model.access;

@@ -83,10 +83,7 @@ fn stub(input: &DeriveInput, direction: Direction) -> TokenStream {
         Direction::Export => quote_spanned! {Span::mixed_site()=>
             #[automatically_derived]
             impl #impl_generics __dlpack::AsLayout for #ident #args #where_clause {
-                fn describe_layout<'__dlpack>(
-                    &'__dlpack self,
-                    _: __dlpack::Describe<'__dlpack>,
-                ) -> __dlpack::Shaped<'__dlpack> {
+                fn layout(&self) -> __dlpack::Layout<'_> {
                     loop {}
                 }
             }

@@ -27,18 +27,19 @@ const _: () = {
                     __Roles,
                     Self,
                 >(
+                    __out,
                     {
-                        let __shaped = __dlpack::shape_and_strides::<
-                            [u32; 2],
+                        let __layout = __dlpack::shape::<[u32; 2]>(&self.extents);
+                        let __layout = __dlpack::strides::<
                             [i16; 2],
-                        >(__out, &self.extents, &self.steps);
-                        let __shaped = __dlpack::byte_offset::<
+                        >(__layout, &self.steps);
+                        let __layout = __dlpack::byte_offset::<
                             usize,
-                        >(__shaped, &self.byte_offset);
-                        let __shaped = __dlpack::dtype::<
+                        >(__layout, &self.byte_offset);
+                        let __layout = __dlpack::dtype::<
                             DataType,
-                        >(__shaped, &self.dtype);
-                        __dlpack::device::<Device>(__shaped, &self.device)
+                        >(__layout, &self.dtype);
+                        __dlpack::device::<Device>(__layout, &self.device)
                     },
                     &self.bytes,
                 ),

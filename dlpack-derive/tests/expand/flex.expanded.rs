@@ -22,7 +22,7 @@ const _: () = {
             __dlpack::data::<
                 __Roles,
                 Self,
-            >(__dlpack::layout::<L>(__out, &self.1), &self.0)
+            >(__out, __dlpack::layout::<L>(&self.1), &self.0)
         }
         #[inline(always)]
         fn describe_mut<'__dlpack>(
@@ -32,7 +32,7 @@ const _: () = {
             __dlpack::data_mut::<
                 __Roles,
                 Self,
-            >(__dlpack::layout::<L>(__out, &self.1), &mut self.0)
+            >(__out, __dlpack::layout::<L>(&self.1), &mut self.0)
         }
         #[inline(always)]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {

@@ -30,21 +30,19 @@ const _: () = {
                 __Roles,
                 Self,
             >(
+                __out,
                 {
-                    let __shaped = __dlpack::extents(
-                        __out,
-                        [
-                            __dlpack::extent::<u32>(&self.height),
-                            __dlpack::extent(&__dlpack::integer(self::WIDTH)),
-                            __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
-                        ],
-                    );
-                    let __shaped = __dlpack::column_major(__shaped);
-                    let __shaped = __dlpack::byte_pitch::<usize>(__shaped, &self.pitch);
-                    let __shaped = __dlpack::offset::<usize>(__shaped, &self.start);
-                    let __shaped = __dlpack::byte_len::<u64>(__shaped, &self.nbytes);
-                    let __shaped = __dlpack::dtype(__shaped, &__dlpack::DataType::BF16);
-                    __dlpack::padded(__shaped)
+                    let __layout = __dlpack::extents([
+                        __dlpack::extent::<u32>(&self.height),
+                        __dlpack::extent(&__dlpack::integer(self::WIDTH)),
+                        __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
+                    ]);
+                    let __layout = __dlpack::column_major(__layout);
+                    let __layout = __dlpack::byte_pitch::<usize>(__layout, &self.pitch);
+                    let __layout = __dlpack::offset::<usize>(__layout, &self.start);
+                    let __layout = __dlpack::byte_len::<u64>(__layout, &self.nbytes);
+                    let __layout = __dlpack::dtype(__layout, &__dlpack::DataType::BF16);
+                    __dlpack::padded(__layout)
                 },
                 &self.data,
             )
@@ -58,21 +56,19 @@ const _: () = {
                 __Roles,
                 Self,
             >(
+                __out,
                 {
-                    let __shaped = __dlpack::extents(
-                        __out,
-                        [
-                            __dlpack::extent::<u32>(&self.height),
-                            __dlpack::extent(&__dlpack::integer(self::WIDTH)),
-                            __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
-                        ],
-                    );
-                    let __shaped = __dlpack::column_major(__shaped);
-                    let __shaped = __dlpack::byte_pitch::<usize>(__shaped, &self.pitch);
-                    let __shaped = __dlpack::offset::<usize>(__shaped, &self.start);
-                    let __shaped = __dlpack::byte_len::<u64>(__shaped, &self.nbytes);
-                    let __shaped = __dlpack::dtype(__shaped, &__dlpack::DataType::BF16);
-                    __dlpack::padded(__shaped)
+                    let __layout = __dlpack::extents([
+                        __dlpack::extent::<u32>(&self.height),
+                        __dlpack::extent(&__dlpack::integer(self::WIDTH)),
+                        __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
+                    ]);
+                    let __layout = __dlpack::column_major(__layout);
+                    let __layout = __dlpack::byte_pitch::<usize>(__layout, &self.pitch);
+                    let __layout = __dlpack::offset::<usize>(__layout, &self.start);
+                    let __layout = __dlpack::byte_len::<u64>(__layout, &self.nbytes);
+                    let __layout = __dlpack::dtype(__layout, &__dlpack::DataType::BF16);
+                    __dlpack::padded(__layout)
                 },
                 &mut self.data,
             )

@@ -34,18 +34,16 @@ const _: () = {
                 __Roles,
                 Self,
             >(
+                __out,
                 {
-                    let __shaped = __dlpack::constants(
-                        __out,
-                        const {
-                            &[
-                                2,
-                                __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
-                                __dlpack::dim(__dlpack::integer(N) as _),
-                            ]
-                        },
-                    );
-                    __dlpack::strides::<S>(__shaped, &self.strides)
+                    let __layout = __dlpack::constants(const {
+                        &[
+                            2,
+                            __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
+                            __dlpack::dim(__dlpack::integer(N) as _),
+                        ]
+                    });
+                    __dlpack::strides::<S>(__layout, &self.strides)
                 },
                 &self.data,
             )
@@ -59,18 +57,16 @@ const _: () = {
                 __Roles,
                 Self,
             >(
+                __out,
                 {
-                    let __shaped = __dlpack::constants(
-                        __out,
-                        const {
-                            &[
-                                2,
-                                __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
-                                __dlpack::dim(__dlpack::integer(N) as _),
-                            ]
-                        },
-                    );
-                    __dlpack::strides::<S>(__shaped, &self.strides)
+                    let __layout = __dlpack::constants(const {
+                        &[
+                            2,
+                            __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
+                            __dlpack::dim(__dlpack::integer(N) as _),
+                        ]
+                    });
+                    __dlpack::strides::<S>(__layout, &self.strides)
                 },
                 &mut self.data,
             )

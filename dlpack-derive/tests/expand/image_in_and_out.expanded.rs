@@ -19,7 +19,7 @@ const _: () = {
             __dlpack::data::<
                 __Roles,
                 Self,
-            >(__dlpack::shape::<[usize; 3]>(__out, &self.shape), &self.data)
+            >(__out, __dlpack::shape::<[usize; 3]>(&self.shape), &self.data)
         }
         #[inline(always)]
         fn describe_mut<'__dlpack>(
@@ -29,7 +29,7 @@ const _: () = {
             __dlpack::data_mut::<
                 __Roles,
                 Self,
-            >(__dlpack::shape::<[usize; 3]>(__out, &self.shape), &mut self.data)
+            >(__out, __dlpack::shape::<[usize; 3]>(&self.shape), &mut self.data)
         }
         #[inline(always)]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {

@@ -8,15 +8,10 @@ const _: () = {
     #[automatically_derived]
     impl __dlpack::AsLayout for Strided {
         #[inline(always)]
-        fn describe_layout<'__dlpack>(
-            &'__dlpack self,
-            __out: __dlpack::Describe<'__dlpack>,
-        ) -> __dlpack::Shaped<'__dlpack> {
-            let __shaped = __dlpack::shape_and_strides::<
-                Vec<usize>,
-                Vec<isize>,
-            >(__out, &self.shape, &self.strides);
-            __dlpack::byte_offset::<usize>(__shaped, &self.byte_offset)
+        fn layout(&self) -> __dlpack::Layout<'_> {
+            let __layout = __dlpack::shape::<Vec<usize>>(&self.shape);
+            let __layout = __dlpack::strides::<Vec<isize>>(__layout, &self.strides);
+            __dlpack::byte_offset::<usize>(__layout, &self.byte_offset)
         }
     }
 };

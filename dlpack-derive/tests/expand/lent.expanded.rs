@@ -20,15 +20,13 @@ const _: () = {
             __dlpack::slice::<
                 u8,
             >(
+                __out,
                 {
-                    let __shaped = __dlpack::extents(
-                        __out,
-                        [
-                            __dlpack::extent(&__dlpack::integer(self.text.len())),
-                            __dlpack::Option::Some(1),
-                        ],
-                    );
-                    __dlpack::dtype_with(__shaped, to_dtype(&self.kind))
+                    let __layout = __dlpack::extents([
+                        __dlpack::extent(&__dlpack::integer(self.text.len())),
+                        __dlpack::Option::Some(1),
+                    ]);
+                    __dlpack::dtype_with(__layout, to_dtype(&self.kind))
                 },
                 __dlpack::lender::<Arc<Vec<u8>>, u8>(&self.text).__dlpack_slice(),
             )
@@ -77,7 +75,8 @@ const _: () = {
             __dlpack::slice::<
                 T,
             >(
-                __dlpack::shape::<[usize; 1]>(__out, &self.shape),
+                __out,
+                __dlpack::shape::<[usize; 1]>(&self.shape),
                 __dlpack::lender::<O, T>(&self.values).__dlpack_slice(),
             )
         }

@@ -140,15 +140,10 @@ const _: () = {
     #[automatically_derived]
     impl __dlpack::AsLayout for Strided {
         #[inline(always)]
-        fn describe_layout<'__dlpack>(
-            &'__dlpack self,
-            __out: __dlpack::Describe<'__dlpack>,
-        ) -> __dlpack::Shaped<'__dlpack> {
-            let __shaped = __dlpack::shape_and_strides::<
-                Vec<usize>,
-                Vec<isize>,
-            >(__out, &self.shape, &self.strides);
-            __dlpack::offset::<usize>(__shaped, &self.start)
+        fn layout(&self) -> __dlpack::Layout<'_> {
+            let __layout = __dlpack::shape::<Vec<usize>>(&self.shape);
+            let __layout = __dlpack::strides::<Vec<isize>>(__layout, &self.strides);
+            __dlpack::offset::<usize>(__layout, &self.start)
         }
     }
 };

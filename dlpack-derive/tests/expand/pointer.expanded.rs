@@ -23,7 +23,7 @@ const _: () = {
             let __data = unsafe {
                 __dlpack::raw::<*const f32, _, false>(&self.pixels, __len, __device)
             };
-            __dlpack::raw_data(__dlpack::constants(__out, &__SHAPE), __data)
+            __dlpack::raw_data(__out, __dlpack::constants(&__SHAPE), __data)
         }
     }
 };

@@ -1,6 +1,7 @@
 //! Fields of other crates' types that a function converts: `with = path`.
 
-use super::{AsDims, DataType, Describe, Device, Error, Order, Result, Shaped};
+use super::{AsDims, DataType, Device, Error, Layout, Order, Result};
+use crate::describe::List;
 
 /// The result of a function that converts a field into a `V`: a `V`, or a `Result`.
 #[diagnostic::on_unimplemented(
@@ -32,10 +33,10 @@ macro_rules! converted {
 
         $(#[$doc])*
         #[inline]
-        pub fn $apply<C: Converted<$type>>(shaped: Shaped<'_>, value: C) -> Shaped<'_> {
+        pub fn $apply<C: Converted<$type>>(layout: Layout<'_>, value: C) -> Layout<'_> {
             match value.converted() {
-                Ok(value) => shaped.$method(value),
-                Err(error) => shaped.refused(error),
+                Ok(value) => layout.$method(value),
+                Err(error) => layout.refused(error),
             }
         }
     )+};
@@ -50,20 +51,20 @@ converted! {
     order_with: Order, order;
 }
 
-/// Applies the field `shape`, converted.
+/// Begins with the field `shape`, converted.
 #[inline]
-pub fn shape_with<D: AsDims>(out: Describe<'_>, dims: D) -> Shaped<'_> {
-    out.shape_from(&dims)
+pub fn shape_with<D: AsDims>(dims: D) -> Layout<'static> {
+    Layout::new(List::copied(&dims))
 }
 
 /// Applies the field `strides`, converted.
 #[inline]
-pub fn strides_with<D: AsDims>(shaped: Shaped<'_>, strides: D) -> Shaped<'_> {
-    shaped.strides_from(&strides)
+pub fn strides_with<D: AsDims>(layout: Layout<'_>, strides: D) -> Layout<'_> {
+    layout.strides(List::copied(&strides))
 }
 
 /// Applies the field `strides(bytes)`, converted.
 #[inline]
-pub fn byte_strides_with<D: AsDims>(shaped: Shaped<'_>, strides: D) -> Shaped<'_> {
-    shaped.byte_strides(&strides)
+pub fn byte_strides_with<D: AsDims>(layout: Layout<'_>, strides: D) -> Layout<'_> {
+    layout.byte_strides(List::copied(&strides))
 }

@@ -7,9 +7,9 @@
 //! the compile time of an expansion.
 
 use super::{
-    AsDims, AsLayout, DataType, Describe, Device, Dim, Error, Order, Result, Shaped, StreamArg,
-    Synchronize,
+    AsDims, AsLayout, DataType, Device, Dim, Error, Layout, Order, Result, StreamArg, Synchronize,
 };
+use crate::describe::List;
 
 // ---- dimensions ----
 
@@ -63,42 +63,22 @@ impl<D: AsDims + ?Sized> StridesField for D {
     }
 }
 
-/// Applies the field `shape`.
+/// Begins with the field `shape`.
 #[inline(always)]
-pub fn shape<'a, D: ShapeField + ?Sized>(out: Describe<'a>, field: &'a D) -> Shaped<'a> {
-    out.shape(field.list())
-}
-
-/// Applies the fields `shape` and `ndim`.
-#[inline(always)]
-pub fn shape_of_rank<'a, D: ShapeField + ?Sized, I: NdimField>(
-    out: Describe<'a>,
-    shape: &'a D,
-    ndim: &I,
-) -> Shaped<'a> {
-    out.shape_of_rank(shape.list(), ndim.int())
+pub fn shape<D: ShapeField + ?Sized>(field: &D) -> Layout<'_> {
+    Layout::new(field.list())
 }
 
 /// Applies the field `strides`.
 #[inline(always)]
-pub fn strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &'a D) -> Shaped<'a> {
-    shaped.strides(field.list())
-}
-
-/// Applies the fields `shape` and `strides`.
-#[inline(always)]
-pub fn shape_and_strides<'a, D: ShapeField + ?Sized, S: StridesField + ?Sized>(
-    out: Describe<'a>,
-    shape: &'a D,
-    strides: &'a S,
-) -> Shaped<'a> {
-    out.shape_and_strides(shape.list(), strides.list())
+pub fn strides<'a, D: StridesField + ?Sized>(layout: Layout<'a>, field: &'a D) -> Layout<'a> {
+    layout.strides(field.list())
 }
 
 /// Applies the field `strides(bytes)`.
 #[inline(always)]
-pub fn byte_strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &D) -> Shaped<'a> {
-    shaped.byte_strides(field.list())
+pub fn byte_strides<'a, D: StridesField + ?Sized>(layout: Layout<'a>, field: &'a D) -> Layout<'a> {
+    layout.byte_strides(field.list())
 }
 
 /// Converts one of the strides in `strides(hop, 1)`; `None` if it does not fit.
@@ -107,34 +87,19 @@ pub fn stride<I: StrideField>(stride: &I) -> Option<i64> {
     stride.int().to_i64()
 }
 
-/// The strides in a list, or the error for one that does not fit.
-fn listed<const N: usize>(list: [Option<i64>; N]) -> Result<[i64; N], Error> {
-    let mut strides = [0; N];
-    for (axis, (to, from)) in strides.iter_mut().zip(list).enumerate() {
-        *to = from.ok_or(Error::StrideTooLarge { axis })?;
-    }
-    Ok(strides)
-}
-
 /// Applies the strides in `strides(hop, 1)`.
 #[inline]
-pub fn listed_strides<const N: usize>(shaped: Shaped<'_>, list: [Option<i64>; N]) -> Shaped<'_> {
-    match listed(list) {
-        Ok(strides) => shaped.unranked().strides_from(&strides),
-        Err(error) => shaped.refused(error),
-    }
+pub fn listed_strides<const N: usize>(layout: Layout<'_>, list: [Option<i64>; N]) -> Layout<'_> {
+    layout.of_whole_list(N).strides(List::computed(list.into_iter()))
 }
 
 /// Applies the strides in `byte_strides(pitch, 4)`.
 #[inline]
 pub fn listed_byte_strides<const N: usize>(
-    shaped: Shaped<'_>,
+    layout: Layout<'_>,
     list: [Option<i64>; N],
-) -> Shaped<'_> {
-    match listed(list) {
-        Ok(strides) => shaped.unranked().byte_strides(&strides),
-        Err(error) => shaped.refused(error),
-    }
+) -> Layout<'_> {
+    layout.of_whole_list(N).byte_strides(List::computed(list.into_iter()))
 }
 
 /// Converts one of the dimensions in `shape(height, width)`; `None` if it does
@@ -144,23 +109,16 @@ pub fn extent<I: Dim>(dim: &I) -> Option<i64> {
     dim.to_i64()
 }
 
-/// Applies the dimensions in `shape(height, width)`.
+/// Begins with the dimensions in `shape(height, width)`.
 #[inline(always)]
-pub fn extents<const N: usize>(out: Describe<'_>, dims: [Option<i64>; N]) -> Shaped<'_> {
-    let mut shape = [0; N];
-    for (axis, (to, from)) in shape.iter_mut().zip(dims).enumerate() {
-        match from {
-            Some(dim) => *to = dim,
-            None => return out.refused(Error::DimTooLarge { axis }),
-        }
-    }
-    out.shape_from(&shape)
+pub fn extents<const N: usize>(dims: [Option<i64>; N]) -> Layout<'static> {
+    Layout::new(List::computed(dims.into_iter()))
 }
 
-/// Applies the dimensions in `shape(3, Self::WIDTH)`, if all are constant.
+/// Begins with the dimensions in `shape(3, Self::WIDTH)`, if all are constant.
 #[inline(always)]
-pub fn constants<'a, const N: usize>(out: Describe<'a>, dims: &'static [i64; N]) -> Shaped<'a> {
-    out.shape(dims)
+pub fn constants<const N: usize>(dims: &'static [i64; N]) -> Layout<'static> {
+    Layout::new(dims)
 }
 
 // ---- placement ----
@@ -192,38 +150,38 @@ impl<T: Clone + TryInto<Order, Error: Into<Error>>> OrderField for T {
     note = "add `#[derive(AsLayout)]` to `{Self}`, or implement `dlpack_traits::AsLayout`"
 )]
 pub trait LayoutField {
-    /// Describes the layout.
-    fn layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a>;
+    /// Returns the layout.
+    fn layout(&self) -> Layout<'_>;
 }
 
 #[diagnostic::do_not_recommend]
 impl<L: AsLayout + ?Sized> LayoutField for L {
     #[inline(always)]
-    fn layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        self.describe_layout(out)
+    fn layout(&self) -> Layout<'_> {
+        AsLayout::layout(self)
     }
 }
 
 /// Applies `order = column_major`: contiguous elements, the first axis being
 /// the fastest.
 #[inline(always)]
-pub fn column_major(shaped: Shaped<'_>) -> Shaped<'_> {
-    shaped.order(Order::ColumnMajor)
+pub fn column_major(layout: Layout<'_>) -> Layout<'_> {
+    layout.order(Order::ColumnMajor)
 }
 
 /// Applies the field `order`: contiguous elements in that order.
 #[inline(always)]
-pub fn order<'a, O: OrderField>(shaped: Shaped<'a>, field: &O) -> Shaped<'a> {
+pub fn order<'a, O: OrderField>(layout: Layout<'a>, field: &O) -> Layout<'a> {
     match field.order() {
-        Ok(order) => shaped.order(order),
-        Err(error) => shaped.refused(error),
+        Ok(order) => layout.order(order),
+        Err(error) => layout.refused(error),
     }
 }
 
-/// Applies the field `layout`.
+/// Begins with the field `layout`.
 #[inline(always)]
-pub fn layout<'a, L: LayoutField + ?Sized>(out: Describe<'a>, field: &'a L) -> Shaped<'a> {
-    field.layout(out)
+pub fn layout<L: LayoutField + ?Sized>(field: &L) -> Layout<'_> {
+    field.layout()
 }
 
 // ---- integers ----
@@ -276,44 +234,44 @@ integers! {
 
 /// Applies the field `byte_offset`, or `offset(bytes)`.
 #[inline(always)]
-pub fn byte_offset<'a, I: ByteOffsetField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
-    shaped.byte_offset(field.int())
+pub fn byte_offset<'a, I: ByteOffsetField>(layout: Layout<'a>, field: &I) -> Layout<'a> {
+    layout.byte_offset(field.int())
 }
 
 /// Applies the field `offset(elements)`.
 #[inline(always)]
-pub fn offset<'a, I: OffsetField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
-    shaped.offset(field.int())
+pub fn offset<'a, I: OffsetField>(layout: Layout<'a>, field: &I) -> Layout<'a> {
+    layout.offset(field.int())
 }
 
 /// Applies the field `pitch(elements)`.
 #[inline(always)]
-pub fn pitch<'a, I: PitchField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
-    shaped.pitch(field.int())
+pub fn pitch<'a, I: PitchField>(layout: Layout<'a>, field: &I) -> Layout<'a> {
+    layout.pitch(field.int())
 }
 
 /// Applies the field `pitch(bytes)`.
 #[inline(always)]
-pub fn byte_pitch<'a, I: PitchField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
-    shaped.byte_pitch(field.int())
+pub fn byte_pitch<'a, I: PitchField>(layout: Layout<'a>, field: &I) -> Layout<'a> {
+    layout.byte_pitch(field.int())
 }
 
 /// Applies the field `len(elements)`.
 #[inline(always)]
-pub fn len<'a, I: LenField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
-    shaped.len(field.int())
+pub fn len<'a, I: LenField>(layout: Layout<'a>, field: &I) -> Layout<'a> {
+    layout.len(field.int())
 }
 
 /// Applies the field `len(bytes)`.
 #[inline(always)]
-pub fn byte_len<'a, I: LenField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
-    shaped.byte_len(field.int())
+pub fn byte_len<'a, I: LenField>(layout: Layout<'a>, field: &I) -> Layout<'a> {
+    layout.byte_len(field.int())
 }
 
 /// Applies the field `ndim`.
 #[inline(always)]
-pub fn ndim<'a, I: NdimField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
-    shaped.rank(field.int())
+pub fn ndim<'a, I: NdimField>(layout: Layout<'a>, field: &I) -> Layout<'a> {
+    layout.rank(field.int())
 }
 
 // ---- element type, device, synchronization ----
@@ -340,10 +298,10 @@ impl<T: Clone + TryInto<DataType, Error: Into<Error>>> DTypeField for T {
 
 /// Applies the field `dtype`, or a constant.
 #[inline(always)]
-pub fn dtype<'a, T: DTypeField>(shaped: Shaped<'a>, field: &T) -> Shaped<'a> {
+pub fn dtype<'a, T: DTypeField>(layout: Layout<'a>, field: &T) -> Layout<'a> {
     match field.dtype() {
-        Ok(dtype) => shaped.dtype(dtype),
-        Err(error) => shaped.refused(error),
+        Ok(dtype) => layout.dtype(dtype),
+        Err(error) => layout.refused(error),
     }
 }
 
@@ -369,23 +327,23 @@ impl<T: Clone + TryInto<Device, Error: Into<Error>>> DeviceField for T {
 
 /// Applies the field `device`.
 #[inline(always)]
-pub fn device<'a, T: DeviceField>(shaped: Shaped<'a>, field: &T) -> Shaped<'a> {
+pub fn device<'a, T: DeviceField>(layout: Layout<'a>, field: &T) -> Layout<'a> {
     match field.device() {
-        Ok(device) => shaped.device(device),
-        Err(error) => shaped.refused(error),
+        Ok(device) => layout.device(device),
+        Err(error) => layout.refused(error),
     }
 }
 
 /// Applies the attribute `padded`.
 #[inline(always)]
-pub fn padded(shaped: Shaped<'_>) -> Shaped<'_> {
-    shaped.padded()
+pub fn padded(layout: Layout<'_>) -> Layout<'_> {
+    layout.padded()
 }
 
 /// Applies the attribute `spare_capacity`.
 #[inline(always)]
-pub fn spare_capacity(shaped: Shaped<'_>) -> Shaped<'_> {
-    shaped.spare_capacity()
+pub fn spare_capacity(layout: Layout<'_>) -> Layout<'_> {
+    layout.spare_capacity()
 }
 
 /// A field that can be the `sync`.

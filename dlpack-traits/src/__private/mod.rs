@@ -22,7 +22,7 @@ pub use core::option::Option;
 pub use core::primitive::i64;
 pub use core::result::Result;
 
-pub use crate::describe::{AsLayout, Describe, Description, DescriptionMut, Order, Shaped};
+pub use crate::describe::{AsLayout, Describe, Description, DescriptionMut, Layout, Order};
 pub use crate::device::Device;
 pub use crate::dims::{AsDims, Dim};
 pub use crate::dtype::DataType;
@@ -45,7 +45,7 @@ pub use fields::{
     OrderField, PitchField, ShapeField, StrideField, StridesField, SyncField, byte_len,
     byte_offset, byte_pitch, byte_strides, column_major, constants, device, dtype, extent, extents,
     layout, len, listed_byte_strides, listed_strides, ndim, offset, order, padded, pitch, shape,
-    shape_and_strides, shape_of_rank, spare_capacity, stride, strides, wait,
+    spare_capacity, stride, strides, wait,
 };
 pub use inner::{
     Inner, inner_describe, inner_describe_mut, inner_share, inner_storage, inner_sync_for,
@@ -71,19 +71,21 @@ pub trait Tensor<Here> {
 /// [`DLPackExport::describe`] for a struct with a storage.
 #[inline(always)]
 pub fn data<'a, Here, S: Tensor<Here> + ?Sized>(
-    shaped: Shaped<'a>,
+    out: Describe<'a>,
+    layout: Layout<'a>,
     data: &'a S::Data,
 ) -> Result<Description<'a>, Error> {
-    shaped.data(data.data())
+    out.layout(layout).data(data.data())
 }
 
 /// [`DLPackExport::describe_mut`] for a struct with a storage.
 #[inline(always)]
 pub fn data_mut<'a, Here, S: Tensor<Here> + ?Sized>(
-    shaped: Shaped<'a>,
+    out: Describe<'a>,
+    layout: Layout<'a>,
     data: &'a mut S::Data,
 ) -> Result<DescriptionMut<'a>, Error> {
-    shaped.data_mut(data.data_mut())
+    out.layout(layout).data_mut(data.data_mut())
 }
 
 /// [`DLPackExport::storage`].

@@ -3,7 +3,8 @@
 use core::ptr::NonNull;
 
 use super::{
-    Converted, Description, Device, DeviceField, Dim, Error, Result, Shaped, StreamArg, Synchronize,
+    Converted, Describe, Description, Device, DeviceField, Dim, Error, Layout, Result, StreamArg,
+    Synchronize,
 };
 use crate::element::Element;
 use crate::storage::{DataRef, Storage};
@@ -127,11 +128,12 @@ pub fn raw_device<T: DeviceField>(device: &T) -> Result<Device, Error> {
 /// [`DLPackExport::describe`](super::DLPackExport::describe).
 #[inline]
 pub fn raw_data<'a>(
-    shaped: Shaped<'a>,
+    out: Describe<'a>,
+    layout: Layout<'a>,
     data: Result<DataRef<'a>, Error>,
 ) -> Result<Description<'a>, Error> {
     match data {
-        Ok(data) => shaped.data(data),
+        Ok(data) => out.layout(layout).data(data),
         Err(error) => Err(error),
     }
 }

@@ -7,7 +7,7 @@
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-use super::{Description, Error, Option, Result, Shaped, SharedOwner, Storage};
+use super::{Describe, Description, Error, Layout, Option, Result, SharedOwner, Storage};
 use crate::element::Element;
 use crate::storage::DataRef;
 
@@ -99,8 +99,12 @@ impl<'a, O: ?Sized, T> ByNothing<'a, O, T> for &mut Lender<'a, O, T> {
 
 /// [`DLPackExport::describe`](super::DLPackExport::describe) for a slice.
 #[inline(always)]
-pub fn slice<'a, T: Element>(shaped: Shaped<'a>, slice: &'a [T]) -> Result<Description<'a>, Error> {
-    shaped.data(DataRef::from_slice(slice))
+pub fn slice<'a, T: Element>(
+    out: Describe<'a>,
+    layout: Layout<'a>,
+    slice: &'a [T],
+) -> Result<Description<'a>, Error> {
+    out.layout(layout).data(DataRef::from_slice(slice))
 }
 
 /// An owner with the attribute `shared`.

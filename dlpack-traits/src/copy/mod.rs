@@ -143,8 +143,8 @@ impl Copied {
                 Device::CPU,
             )
         };
-        let shaped = out.shape(&self.shape).order(self.order);
-        if self.padded { shaped.padded() } else { shaped }.data_mut(data)
+        let layout = out.shape(&self.shape).order(self.order);
+        if self.padded { layout.padded() } else { layout }.data_mut(data)
     }
 }
 

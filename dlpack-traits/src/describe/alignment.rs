@@ -2,7 +2,7 @@
 //! [`check_imported`] where imported memory is used as elements of its own type. Imports as
 //! slices of a Rust type check the alignment of that type (`import::typed`,
 //! `import::imported_slice`, `backend::gpu::cudarc_borrowed`). Elements that are read or written by
-//! value may have any alignment. `describe::check` repeats the test of exports in its fast path.
+//! value may have any alignment. `describe::fast` repeats the test of exports.
 
 use crate::device::Device;
 use crate::dtype::{DataType, WholeBytes};

@@ -3,13 +3,13 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::{Describe, Shaped};
+use super::Layout;
 
 /// A type whose values describe the layout of a tensor: shape, strides, offset. A field with the
 /// role `layout` has such a type.
 ///
 /// ```
-/// use dlpack_traits::{AsLayout, DataRef, Describe, Shaped, Slot};
+/// use dlpack_traits::{AsLayout, DataRef, Layout, TensorView};
 ///
 /// struct Dense {
 ///     dims: Vec<usize>,
@@ -17,15 +17,13 @@ use super::{Describe, Shaped};
 /// }
 ///
 /// impl AsLayout for Dense {
-///     fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-///         out.shape(&self.dims).offset(self.start)
+///     fn layout(&self) -> Layout<'_> {
+///         Layout::new(&self.dims).offset(self.start)
 ///     }
 /// }
 ///
 /// let dense = Dense { dims: vec![2], start: 1 };
-/// let mut slot = Slot::new();
-/// let numbers = DataRef::from_slice(&[1_u8, 2, 3]);
-/// let view = dense.describe_layout(slot.describe()).data(numbers)?;
+/// let view = TensorView::new(DataRef::from_slice(&[1_u8, 2, 3]), dense.layout())?;
 /// assert_eq!(view.shape(), [2]);
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
@@ -35,8 +33,8 @@ use super::{Describe, Shaped};
     note = "add `#[derive(AsLayout)]` to `{Self}`, or implement `dlpack_traits::AsLayout`"
 )]
 pub trait AsLayout {
-    /// Describes the parts of the layout that this value stores.
-    fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a>;
+    /// Returns the layout, without the parts that this value does not store.
+    fn layout(&self) -> Layout<'_>;
 }
 
 /// A pointer to a layout is a layout.
@@ -44,8 +42,8 @@ macro_rules! through_pointers {
     ($($pointer:ty),+) => {$(
         impl<L: AsLayout + ?Sized> AsLayout for $pointer {
             #[inline(always)]
-            fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-                (**self).describe_layout(out)
+            fn layout(&self) -> Layout<'_> {
+                (**self).layout()
             }
         }
     )+};

@@ -1,6 +1,6 @@
 //! Arithmetic on the bytes and bits of elements. All of it is checked.
 
-use super::amount::Amount;
+use super::layout::{Distance, Unit};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
@@ -65,12 +65,13 @@ pub(crate) fn all_fit(numel: i64, bits: i64) -> Result<(), Error> {
 }
 
 /// Replaces the stride of the slowest axis with a pitch.
-pub(super) fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Error> {
+pub(super) fn widen(stride: &mut i64, pitch: Distance, bits: i64) -> Result<(), Error> {
     let row = *stride;
-    let (pitch, too_small) = match pitch {
-        Amount::Elements(pitch) => (pitch, Error::PitchTooSmall { pitch, row }),
-        Amount::Bytes(bytes) => {
-            let bytes = i64::try_from(bytes).map_err(|_| Error::SizeOverflow)?;
+    let number = pitch.number.ok_or(Error::PitchOutOfRange)?;
+    let (pitch, too_small) = match pitch.unit {
+        Unit::Elements => (number, Error::PitchTooSmall { pitch: number, row }),
+        Unit::Bytes => {
+            let bytes = number;
             let pitch = whole_elements(bytes, bits).ok_or(Error::PitchNotWhole { bytes, bits })?;
             // Elements that are narrower than a byte may end inside of one.
             let row = row.saturating_mul(bits).saturating_add(7) >> 3;

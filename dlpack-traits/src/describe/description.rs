@@ -1,7 +1,8 @@
 //! A described and validated tensor: [`Description`], [`DescriptionMut`].
 
+use super::Describe;
 use super::check::Checked;
-use super::shaped::Shaped;
+use super::layout::Layout;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -19,7 +20,7 @@ use crate::storage::{DataMut, DataRef};
 /// use dlpack_traits::{DataRef, Slot};
 ///
 /// let mut slot = Slot::new();
-/// let matrix = slot.describe().shape(&[2, 3]).data(DataRef::from_slice(&[0.5_f32; 6]))?;
+/// let matrix = slot.describe().shape([2, 3]).data(DataRef::from_slice(&[0.5_f32; 6]))?;
 /// assert_eq!(matrix.strides(), [3, 1]);
 /// let c_struct = matrix.dl_tensor();
 /// assert_eq!(c_struct.ndim, 2);
@@ -116,25 +117,16 @@ impl<'a> From<Description<'a>> for DescriptionMut<'a> {
     }
 }
 
-impl<'a> Shaped<'a> {
-    /// Sets the memory, lent for reading or for sharing, and validates the description.
+impl<'a> Layout<'a, Describe<'a>> {
+    /// Sets the memory, lent for reading or for sharing, and validates the layout.
     ///
     /// # Errors
     ///
-    /// Those of [`TensorView::new`](crate::TensorView::new): [`Error::OutOfBounds`],
-    /// [`Error::OutsideWindow`], [`Error::SpareCapacity`], [`Error::Misaligned`], [`Error::RankMismatch`],
-    /// [`Error::NegativeDim`], [`Error::TooManyDims`], [`Error::SizeOverflow`],
-    /// [`Error::UnsupportedDType`], [`Error::DTypeMismatch`], [`Error::DeviceMismatch`], those of
-    /// pitches, strides and offsets, that of [`DataRef::refused`], and [`Error::OutOfMemory`] if
-    /// memory for more than 8 dimensions cannot be allocated. Also those of the calls before: [`Error::DimTooLarge`],
-    /// [`Error::StrideTooLarge`], [`Error::RankBeyondCapacity`].
-    ///
-    /// [`Error::StridesMissing`] if the description has no strides, and its shape or element type
-    /// is not the one with which strided memory was imported
-    /// ([`ImportedStorage`](crate::ImportedStorage)).
+    /// Those of [`TensorView::new`](crate::TensorView::new).
     #[inline(always)]
     pub fn data(self, data: DataRef<'a>) -> Result<Description<'a>, Error> {
-        self.check(data.memory_ref(), data.layout(), Description::new)
+        let (out, layout) = self.exchange(());
+        out.check(layout, true, (data.memory_ref(), data.layout()), Description::new)
     }
 
     /// As [`data`](Self::data), for memory that is lent with the most access that the
@@ -146,6 +138,19 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     #[expect(clippy::needless_pass_by_value, reason = "there is one loan of it at a time")]
     pub fn data_mut(self, data: DataMut<'a>) -> Result<DescriptionMut<'a>, Error> {
-        self.check(data.memory_ref(), data.layout(), DescriptionMut::new)
+        let (out, layout) = self.exchange(());
+        out.check(layout, true, (data.memory_ref(), data.layout()), DescriptionMut::new)
+    }
+}
+
+impl<'a> Describe<'a> {
+    /// As [`Layout::data`], for lists that need not outlive the call.
+    #[inline(always)]
+    pub(crate) fn copied(
+        self,
+        layout: Layout<'_>,
+        data: DataRef<'a>,
+    ) -> Result<Description<'a>, Error> {
+        self.check(layout, false, (data.memory_ref(), data.layout()), Description::new)
     }
 }

@@ -10,9 +10,11 @@ use core::mem::{MaybeUninit, offset_of};
 use core::ptr::NonNull;
 use core::slice;
 
+use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLTensor};
-use crate::strides::MAX_NDIM;
+use crate::storage::Memory;
+use crate::strides::{self, MAX_NDIM};
 
 /// The maximum number of dimensions that a slot stores without an allocation.
 pub(crate) const INLINE: usize = 8;
@@ -40,13 +42,13 @@ pub struct Slot {
     ///
     /// Invariant: it is `Some` if and only if the lists that were written last have more than
     /// [`INLINE`] dimensions, which are then in it; unless their description was refused. Only
-    /// [`room`](SlotMut::room) makes room for lists. A description begins without a spill
-    /// ([`SlotMut::clear`]), and makes room again only for longer lists, with the axes of the
-    /// elements, or clears the spill before.
+    /// [`room`](SlotMut::room) makes room for lists, and replaces it.
     spill: Option<Spill>,
-    /// Shape, then strides, of at most [`INLINE`] dimensions. Last, so that the bytes in
-    /// use are contiguous.
-    pub(super) dims: [MaybeUninit<i64>; 2 * INLINE],
+    /// The shape, of at most [`INLINE`] dimensions. It is at a constant distance from the strides, so
+    /// that the loop that writes both needs one address (measured: 8 to 12 instructions).
+    shape: [MaybeUninit<i64>; INLINE],
+    /// As many strides.
+    strides: [MaybeUninit<i64>; INLINE],
 }
 
 const _: () = {
@@ -63,7 +65,8 @@ impl Slot {
             tensor: MaybeUninit::uninit(),
             legacy: [const { MaybeUninit::uninit() }; 2],
             spill: None,
-            dims: [const { MaybeUninit::uninit() }; 2 * INLINE],
+            shape: [const { MaybeUninit::uninit() }; INLINE],
+            strides: [const { MaybeUninit::uninit() }; INLINE],
         }
     }
 }
@@ -100,13 +103,13 @@ impl Slot {
         &self.tensor
     }
 
-    /// The address of the shape of a tensor that was described here, also if the slot was
+    /// The addresses of shape and strides of a tensor that was described here, also if the slot was
     /// moved since.
     #[inline(always)]
-    pub(crate) fn lists(&self) -> *const i64 {
+    pub(crate) fn lists(&self) -> [*const i64; 2] {
         match self.spill {
-            Some(spill) => spill.start().cast_const(),
-            None => self.dims.as_ptr().cast(),
+            Some(spill) => spill.lists().map(<*mut i64>::cast_const),
+            None => [self.shape.as_ptr().cast(), self.strides.as_ptr().cast()],
         }
     }
 }
@@ -162,10 +165,11 @@ impl Spill {
         Ok(Self(start))
     }
 
-    /// The address of the numbers.
+    /// The addresses of shape and strides.
     #[inline(always)]
-    fn start(self) -> *mut i64 {
-        self.0.as_ptr().wrapping_add(1)
+    fn lists(self) -> [*mut i64; 2] {
+        let shape = self.0.as_ptr().wrapping_add(1);
+        [shape, shape.wrapping_add(self.capacity())]
     }
 
     /// The number of dimensions for which there is room.
@@ -223,14 +227,10 @@ impl<'a> SlotMut<'a> {
         Self { slot, life: PhantomData }
     }
 
+    /// The same access, for a call: it takes the address, and not that of `self`.
     #[inline(always)]
     pub(super) fn reborrow(&mut self) -> SlotMut<'_> {
         SlotMut { slot: self.slot, life: PhantomData }
-    }
-
-    #[inline(always)]
-    pub(super) fn as_ptr(&self) -> *mut Slot {
-        self.slot
     }
 
     /// The spill, if there is one.
@@ -259,94 +259,174 @@ impl<'a> SlotMut<'a> {
         }
     }
 
-    /// The address of the lists that were last written: by the invariant of the spill they are in it,
-    /// if there is one.
+    /// The addresses of the lists that the slot stores itself.
     #[inline(always)]
-    pub(super) fn start(&mut self) -> *mut i64 {
-        match self.spilled() {
-            Some(spill) => spill.start(),
-            None => self.inline(),
-        }
+    fn inline(&self) -> [*mut i64; 2] {
+        [offset_of!(Slot, shape), offset_of!(Slot, strides)]
+            .map(|offset| self.slot.wrapping_byte_add(offset).cast())
     }
 
-    /// Returns the address of room for shape and strides of `ndim` dimensions, in the slot
-    /// or in a new spill, which replaces an earlier one. `None` if there is no room: then
-    /// the description was refused.
+    /// Room for shape and strides of `ndim` dimensions in the slot itself, if there are few.
     #[inline(always)]
-    pub(super) fn room(&mut self, ndim: usize) -> Option<*mut i64> {
-        if ndim > INLINE { self.reborrow().spill(ndim) } else { Some(self.inline()) }
+    pub(super) fn inline_room(&mut self, ndim: usize) -> Option<Room<'_>> {
+        // SAFETY: 1. There is room for `INLINE` numbers in each list, which by the invariant only
+        // `self` accesses.
+        (ndim <= INLINE).then(|| unsafe { Room::at(self.inline(), ndim) })
     }
 
-    /// The room for shape and strides of `ndim` dimensions that [`room`](Self::room)
-    /// returned last, for as many. It is empty if there is less.
+    /// Room for shape and strides of `ndim` dimensions, in the slot or in a new spill, which
+    /// replaces an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooManyDims`], [`Error::OutOfMemory`].
+    pub(super) fn room(&mut self, ndim: usize) -> Result<Room<'_>, Error> {
+        self.clear();
+        let lists = if ndim > INLINE {
+            let spill = Spill::alloc(ndim)?;
+            self.set_spill(Some(spill));
+            spill.lists()
+        } else {
+            self.inline()
+        };
+        // SAFETY: 1. There is room for `ndim` numbers in each list, which by the invariant only
+        // `self` accesses.
+        Ok(unsafe { Room::at(lists, ndim) })
+    }
+
+    /// Writes the C struct of a tensor of `ndim` dimensions, whose lists are in the
+    /// [room](Self::room) for as many.
     #[inline(always)]
-    pub(super) fn places(
+    #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most 64")]
+    pub(super) fn write(
         &mut self,
         ndim: usize,
-    ) -> (&mut [MaybeUninit<i64>], &mut [MaybeUninit<i64>]) {
-        let (start, capacity) = match self.spilled() {
-            Some(spill) if ndim > INLINE => (spill.start(), spill.capacity()),
-            _ => (self.inline(), INLINE),
+        memory: &Memory,
+        dtype: DataType,
+        (data, byte_offset): (*mut u8, u64),
+    ) {
+        let [shape, strides] = match ndim {
+            0..=INLINE => self.inline(),
+            _ => self.spilled().map_or_else(|| self.inline(), Spill::lists),
         };
-        let len = capacity.wrapping_mul(2);
-        // SAFETY: there is room for as many numbers, in the slot, or in its spill, which was allocated
-        // for `capacity` dimensions. By the invariant only `self` accesses both. (`room` returned
-        // the same memory: by the invariant of the spill there is one if `ndim` is more than
-        // `INLINE`; otherwise `places` returns less room, not other memory.)
-        let room: &mut [MaybeUninit<i64>] = unsafe { slice::from_raw_parts_mut(start.cast(), len) };
-        let Some((dims, rest)) = room.split_at_mut_checked(ndim) else {
-            return Default::default();
+        let tensor = DLTensor {
+            data: data.cast(),
+            device: memory.device.to_ffi(),
+            ndim: ndim as i32,
+            dtype: dtype.to_ffi(),
+            shape,
+            strides,
+            byte_offset,
         };
-        (dims, rest.get_mut(..ndim).unwrap_or_default())
+        // SAFETY: by the invariant only we access the slot, whose first field is the struct.
+        unsafe { self.slot.cast::<DLTensor>().write(tensor) };
     }
 
-    /// The address of the lists that the slot stores itself.
-    #[inline(always)]
-    pub(super) fn inline(&self) -> *mut i64 {
-        self.slot.wrapping_byte_add(offset_of!(Slot, dims)).cast()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn spill(mut self, ndim: usize) -> Option<*mut i64> {
-        let spill = match Spill::alloc(ndim) {
-            Ok(spill) => spill,
-            Err(error) => {
-                self.refuse(error);
-                return None;
-            }
-        };
-        self.clear();
-        self.set_spill(Some(spill));
-        Some(spill.start())
-    }
-
-    /// Stores the error of a description in place of the C struct. In registers, the error
-    /// would be carried and moved on paths without an error too (measured: 12 instructions
-    /// per export).
-    #[cold]
-    #[inline(never)]
-    pub(super) fn refuse(self, error: Error) {
-        // SAFETY: by the assertion below an error fits in place of the struct, and by the
-        // invariant it may be written.
-        unsafe { self.slot.cast::<Error>().write(error) }
-    }
-
-    /// The error that [`refuse`](Self::refuse) stored.
+    /// Returns the complete tensor.
     ///
     /// # Safety
     ///
-    /// 1. `refuse` was called, and nothing was written there since.
-    #[cold]
-    pub(super) unsafe fn refusal(&self) -> Error {
-        // SAFETY: by the invariant it may be read, and by 1 an error is stored there.
-        unsafe { self.slot.cast::<Error>().read() }
+    /// 1. All numbers of the room for `ndim` dimensions were written, and then the C struct
+    ///    ([`write`](Self::write)).
+    #[inline(always)]
+    pub(super) unsafe fn described(self, ndim: usize) -> Described<'a> {
+        Described { slot: self.slot, ndim, life: PhantomData }
     }
 }
 
-const _: () = {
-    assert!(
-        size_of::<Error>() <= size_of::<DLTensor>() && align_of::<Error>() <= align_of::<Slot>()
-    );
-    assert!(offset_of!(Slot, tensor) == 0);
-};
+/// Room for the lists of a tensor, as many numbers in each.
+pub(super) struct Room<'s> {
+    pub(super) shape: &'s mut [MaybeUninit<i64>],
+    pub(super) strides: &'s mut [MaybeUninit<i64>],
+}
+
+impl<'s> Room<'s> {
+    /// # Safety
+    ///
+    /// 1. At each address there is room for `ndim` numbers, which only the result accesses.
+    #[inline(always)]
+    unsafe fn at([shape, strides]: [*mut i64; 2], ndim: usize) -> Self {
+        // SAFETY: by 1 there is room, and these may be uninitialized.
+        let shape = unsafe { slice::from_raw_parts_mut(shape.cast(), ndim) };
+        // SAFETY: as above; the lists do not overlap.
+        let strides = unsafe { slice::from_raw_parts_mut(strides.cast(), ndim) };
+        Self { shape, strides }
+    }
+
+    /// The lists.
+    ///
+    /// # Safety
+    ///
+    /// 1. All numbers were written.
+    #[inline(always)]
+    pub(super) unsafe fn written(self) -> (&'s mut [i64], &'s mut [i64]) {
+        let Self { shape, strides } = self;
+        // SAFETY: by 1 they are initialized; the borrow is passed on.
+        let shape = unsafe { slice::from_raw_parts_mut(shape.as_mut_ptr().cast(), shape.len()) };
+        // SAFETY: as above.
+        let strides =
+            unsafe { slice::from_raw_parts_mut(strides.as_mut_ptr().cast(), strides.len()) };
+        (shape, strides)
+    }
+
+    /// Whether two indices may name the same element.
+    ///
+    /// # Safety
+    ///
+    /// 1. All numbers were written.
+    #[inline(always)]
+    pub(super) unsafe fn may_overlap(self) -> bool {
+        // SAFETY: 1. Guaranteed by our caller's 1.
+        let (shape, strides) = unsafe { self.written() };
+        strides::may_overlap(shape, strides)
+    }
+}
+
+/// A slot in which a tensor was described.
+///
+/// Invariant: its `DLTensor` is initialized, and its lists have `ndim` numbers each, in the
+/// slot or in its spill. No one writes to them for `'a`.
+#[derive(Clone, Copy)]
+pub(crate) struct Described<'a> {
+    slot: *const Slot,
+    /// As in the `DLTensor`, where it was just written (measured: the compiler would combine a load
+    /// of it with others, which waits for the stores; 2 ns per borrowed `DLTensor` of an enum).
+    ndim: usize,
+    life: PhantomData<&'a Slot>,
+}
+
+impl<'a> Described<'a> {
+    /// Whether the tensor was described in this slot.
+    #[inline(always)]
+    pub(super) fn is_in(self, slot: *const Slot) -> bool {
+        self.slot == slot
+    }
+
+    /// The C struct. Its pointers to the lists are valid for the lifetime of the result.
+    #[inline(always)]
+    pub(super) fn tensor(self) -> &'a DLTensor {
+        // SAFETY: by the invariant the `DLTensor` is initialized, and is alive and
+        // unchanged for `'a`.
+        unsafe { &*self.slot.cast::<DLTensor>() }
+    }
+
+    #[inline(always)]
+    pub(super) fn shape(self) -> &'a [i64] {
+        // SAFETY: by the invariant there are `ndim` numbers, unchanged for `'a`.
+        unsafe { slice::from_raw_parts(self.tensor().shape, self.ndim) }
+    }
+
+    #[inline(always)]
+    pub(super) fn strides(self) -> &'a [i64] {
+        // SAFETY: by the invariant there are `ndim` numbers, unchanged for `'a`.
+        unsafe { slice::from_raw_parts(self.tensor().strides, self.ndim) }
+    }
+}
+
+impl fmt::Debug for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tensor().fmt(f)
+    }
+}
+
+const _: () = assert!(offset_of!(Slot, tensor) == 0);

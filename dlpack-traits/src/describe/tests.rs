@@ -9,18 +9,17 @@ use std::sync::OnceLock;
 
 use case::{Case, DTYPES, Random};
 
-use super::Description;
-use super::check::{self, Checked};
-use super::order::Order;
-use super::packed::Packed;
-use super::shaped::Shaped;
-use super::slot::Slot;
-use super::walk::{ElementRange, contiguous, strided};
+use super::check::{Checked, Given};
+use super::facts::Facts;
+use super::layout::{Layout, Order};
+use super::slot::{Slot, SlotMut};
+use super::walk::contiguous;
+use super::{Describe, Description};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::flags::Flags;
-use crate::storage::{Access, DataRef, Memory, SharedBuffer, Storage};
+use crate::storage::{Access, DataRef, SharedBuffer, Storage};
 use crate::version::Version;
 
 /// All data that a consumer receives about a tensor, and its place in its storage.
@@ -53,20 +52,29 @@ impl Output {
     }
 }
 
-/// Runs only the slow path.
-fn slow(shaped: Shaped<'_>, memory: &Memory) -> Result<Output, Error> {
-    let ndim = shaped.ndim_in(memory);
-    let place = check::check_slow(Packed::new(&shaped), memory)?;
-    // SAFETY: 1. `check_slow` returned `place`, and `ndim_in` returned `ndim`.
-    Ok(Output::of(&unsafe { shaped.finish(ndim, memory, &place) }))
-}
-
-/// Runs only the fast path; `None` if it leaves the tensor to the slow path.
-fn fast(mut shaped: Shaped<'_>, memory: &Memory) -> Option<Output> {
-    let ndim = shaped.ndim_in(memory);
-    let place = shaped.check_fast(memory)?;
-    // SAFETY: 1. `check_fast` returned `place`, and `ndim_in` returned `ndim`.
-    Some(Output::of(&unsafe { shaped.finish(ndim, memory, &place) }))
+/// Runs only the slow path, or only the fast path, which returns `None` for a tensor that it leaves
+/// to the slow one.
+fn one_path(
+    layout: &Layout<'_>,
+    data: &DataRef<'static>,
+    is_fast: bool,
+) -> Option<Result<Output, Error>> {
+    let mut slot = Slot::new();
+    let mut access = SlotMut::of(&mut slot);
+    let memory = data.memory_ref();
+    let given = Given::of(&layout.shape, &layout.strides, layout.claims);
+    let place = if is_fast {
+        given.write_fast(&mut access, memory)?
+    } else {
+        match given.write_exactly(access.reborrow(), memory, None) {
+            Ok(place) => place,
+            Err(error) => return Some(Err(error)),
+        }
+    };
+    // SAFETY: 1. Both paths wrote the lists of that many dimensions, and the struct.
+    let described = unsafe { access.described(place.ndim) };
+    let facts = Facts::new(memory, place.data, place.span, place.flags, given.stored);
+    Some(Ok(Output::of(&Checked { described, facts })))
 }
 
 #[repr(align(16))]
@@ -107,8 +115,7 @@ fn memory(random: &mut Random) -> DataRef<'static> {
 }
 
 /// The fast path never accepts a tensor that the slow path rejects, and returns the same
-/// result for a tensor that it accepts. A `Layout`, and one pass over shape and strides, yield the
-/// same description.
+/// result for a tensor that it accepts. Lists that are borrowed or computed yield the same.
 #[test]
 fn the_fast_path_agrees_with_the_slow_path() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
@@ -118,14 +125,10 @@ fn the_fast_path_agrees_with_the_slow_path() {
     for _ in 0..rounds {
         let case = Case::new(&mut random);
         let data = memory(&mut random);
-        let describe =
-            |slot: &mut Slot, check: fn(Shaped<'_>, &Memory) -> Result<Output, Error>| {
-                check(case.describe(slot.describe()), data.memory_ref())
-            };
-        let expected = describe(&mut Slot::new(), slow);
-        let found = fast(case.describe(Slot::new().describe()), data.memory_ref());
+        let expected = one_path(&case.layout(), &data, false).unwrap();
+        let found = one_path(&case.layout(), &data, true);
         match (&found, &expected) {
-            (Some(found), Ok(expected)) => {
+            (Some(Ok(found)), Ok(expected)) => {
                 assert_eq!(found, expected, "{case:?} in {data:?}");
                 inline += 1;
                 if found.access == Access::Shared {
@@ -133,31 +136,16 @@ fn the_fast_path_agrees_with_the_slow_path() {
                     *(if read_only { &mut overlapping } else { &mut writable }) += 1;
                 }
             }
-            (Some(_), Err(error)) => panic!("{error}: {case:?} in {data:?}"),
+            (Some(_), _) => panic!("{expected:?}: {case:?} in {data:?}"),
             (None, Ok(_)) => accepted += 1,
             (None, Err(_)) => refused += 1,
         }
-        let once = fast(case.describe_in_one_pass(Slot::new().describe()), data.memory_ref());
-        assert_eq!(once, found, "{case:?} in {data:?}");
-        let once = slow(case.describe_in_one_pass(Slot::new().describe()), data.memory_ref());
-        assert_eq!(once, expected, "{case:?} in {data:?}");
-        let (mut first, mut second) = (Slot::new(), Slot::new());
-        let once = first.describe().shape_and_strides(&case.shape, &case.strides);
-        let twice = second.describe().shape(&case.shape).strides(&case.strides);
-        assert_eq!(once.stored, twice.stored, "{case:?}");
+        assert_eq!(one_path(&case.computed(), &data, true), found, "{case:?} in {data:?}");
+        let computed = one_path(&case.computed(), &data, false).unwrap();
+        assert_eq!(computed, expected, "{case:?} in {data:?}");
         let mut slot = Slot::new();
-        let both = case.describe(slot.describe()).data(data);
+        let both = slot.describe().layout(case.layout()).data(data);
         assert_eq!(both.map(|it| Output::of(it.checked())), expected, "{case:?} in {data:?}");
-        let mut slot = Slot::new();
-        let ranked = case.describe_of_rank(slot.describe()).data(data);
-        let ranked = ranked.map(|it| Output::of(it.checked()));
-        // Strides of another rank than the shape may have the rank that is in use.
-        if !matches!(expected, Err(Error::RankMismatch { .. })) {
-            assert_eq!(ranked, expected, "{case:?} in {data:?}");
-        }
-        let mut slot = Slot::new();
-        let layout = case.layout().and_then(|layout| slot.describe().layout(layout).data(data));
-        assert_eq!(layout.map(|it| Output::of(it.checked())), expected, "{case:?} in {data:?}");
     }
     let least = rounds / 50;
     assert!(inline > least && accepted > least && refused > least, "{inline} {accepted} {refused}");
@@ -165,61 +153,73 @@ fn the_fast_path_agrees_with_the_slow_path() {
     assert!(enough || cfg!(miri), "{writable} {overlapping}");
 }
 
-/// The error of a builder method precedes every error of the memory.
+/// An error of the layout precedes every error of the memory.
 #[test]
 fn strides_of_a_different_rank_are_reported_first() {
     let data = DataRef::refused(&CLOSED);
     let mut slot = Slot::new();
-    let found = slot.describe().shape(&[2_i64, 3]).strides(&[1_i64]).data(data);
+    let found = slot.describe().shape([2, 3]).strides([1]).data(data);
     assert_eq!(found.map(|_| ()), Err(Error::RankMismatch { shape: 2, strides: 1 }));
 }
 
-/// No later method of the builder accepts a description that an earlier one refused.
+/// No later method accepts a layout that an earlier one refused.
 #[test]
-fn the_first_error_is_kept() {
-    type Change = for<'a> fn(Shaped<'a>) -> Shaped<'a>;
-    let refusals: [(Change, Error); 5] = [
+fn errors_are_kept() {
+    type Change = for<'a> fn(Layout<'a>) -> Layout<'a>;
+    let check = |layout: Layout<'_>, len| {
+        let mut slot = Slot::new();
+        let bytes = DataRef::from_slice(&BYTES.0[..len]);
+        slot.describe().layout(layout).data(bytes).map(|_| ())
+    };
+    let refusals: [(Change, Error); 6] = [
         (|it| it.refused(CLOSED), CLOSED),
+        (|it| it.refused(CLOSED).refused(Error::NegativeOffset), CLOSED),
         (|it| it.offset(-1), Error::NegativeOffset),
         (|it| it.len(-1), Error::SizeOverflow),
-        (|it| it.pitch(u64::MAX), Error::PitchOutOfRange),
-        (|it| it.strides_from(&[1_i64]), Error::RankMismatch { shape: 3, strides: 1 }),
+        (|it| it.pitch(3).strides([3, 1, 1]), Error::PitchBesideStrides),
+        (|it| it.strides([3, 1, 1]).pitch(3), Error::PitchBesideStrides),
     ];
-    let later: [Change; 6] = [
-        |it| it.rank(2),
-        |it| it.order(Order::ColumnMajor).rank(2),
-        |it| it.strides_from(&[3_i64, 1, 1]).rank(2),
-        |it| it.strides_from(&[3_i64, 1, 1]).order(Order::RowMajor),
-        |it| it.byte_strides(&[3_i64, 1, 1]).order(Order::ColumnMajor),
-        |it| it.strides_from(&[3_i64, 1, 1]).rank(2).order(Order::RowMajor),
+    let later: [Change; 5] = [
+        |it| it,
+        |it| it.order(Order::ColumnMajor),
+        |it| it.strides(&[3_i64, 1, 1]),
+        |it| it.strides(&[3_i64, 1, 1]).order(Order::RowMajor),
+        |it| it.byte_strides([3, 1, 1]).order(Order::ColumnMajor),
     ];
     for (refuse, error) in refusals {
         for (number, then) in later.iter().enumerate() {
-            let mut slot = Slot::new();
-            let shaped = then(refuse(slot.describe().shape_from(&[2_i64, 3, 1])));
-            let found = shaped.data(DataRef::from_slice(&BYTES.0)).map(|_| ());
+            let found = check(then(refuse(Layout::new([2, 3, 1]))), 6);
             assert_eq!(found, Err(error), "{number}");
         }
     }
-    // Entries that are not kept may be anything, unless there is another error.
-    let unfit = Err(Error::DimTooLarge { axis: 2 });
-    let changes: [(Change, Result<(), Error>); 5] = [
-        (|it| it.rank(2), Ok(())),
-        (|it| it.rank(3), unfit),
-        (|it| it.offset(-1).rank(2), unfit),
-        (|it| it.strides_from(&[1_i64]).rank(2), unfit),
-        (|it| it.rank(2).offset(-1).rank(1), Err(Error::NegativeOffset)),
-    ];
-    for (number, (change, expected)) in changes.into_iter().enumerate() {
+    // Entries of borrowed lists that are not in use may be anything.
+    let lists = ([2, 5, u64::MAX], [5, 1, u64::MAX]);
+    let lent = || Layout::new(&lists.0).strides(&lists.1);
+    assert_eq!(check(Layout::new(&lists.0).rank(2), 10), Ok(()));
+    assert_eq!(check(lent().rank(2), 10), Ok(()));
+    assert_eq!(check(Layout::new(&lists.0), 10), Err(Error::DimTooLarge { axis: 2 }));
+    let strides = Layout::new([2, 5, 1]).strides(&lists.1);
+    assert_eq!(check(strides, 10), Err(Error::StrideTooLarge { axis: 2 }));
+    assert_eq!(check(Layout::new(lists.0), 10), Err(Error::DimTooLarge { axis: 2 }));
+    let computed = Layout::new([2, 5, 1]).strides(lists.1.to_vec());
+    assert_eq!(check(computed, 10), Err(Error::StrideTooLarge { axis: 2 }));
+    let beyond = Error::RankBeyondCapacity { ndim: 4, capacity: 3 };
+    assert_eq!(check(lent().rank(4), 10), Err(beyond));
+    let beyond = Error::RankBeyondCapacity { ndim: -1, capacity: 3 };
+    assert_eq!(check(lent().rank(-1), 10), Err(beyond));
+}
+
+/// `None` as the strides is a layout without strides.
+#[test]
+fn strides_may_be_absent() {
+    let strides = |strides: Option<&[i64]>| {
+        let layout = Layout::new([2, 3]).strides(strides);
         let mut slot = Slot::new();
-        let shaped = change(slot.describe().shape_from(&[2, 5, u64::MAX]));
-        let found = shaped.data(DataRef::from_slice(&BYTES.0[..10])).map(|_| ());
-        assert_eq!(found, expected, "{number}");
-    }
-    let mut slot = Slot::new();
-    let shaped = slot.describe().shape_from(&[u64::MAX, 5, u64::MAX]).rank(2);
-    let found = shaped.data(DataRef::from_slice(&BYTES.0)).map(|_| ());
-    assert_eq!(found, Err(Error::DimTooLarge { axis: 0 }));
+        let found = slot.describe().layout(layout).data(DataRef::from_slice(&BYTES.0[..6]));
+        found.map(|it| it.strides().to_vec())
+    };
+    assert_eq!(strides(None), Ok([3, 1].to_vec()));
+    assert_eq!(strides(Some(&[1, 2])), Ok([1, 2].to_vec()));
 }
 
 /// Borrowed lists equal the lists in the slot: a borrowed `DLTensor` points to them instead
@@ -230,10 +230,12 @@ fn stored_lists_are_the_lists_of_the_slot() {
     static STRIDES: [i64; 3] = [3, 1, 9];
     static NARROW: [i32; 2] = [3, 1];
     /// Returns which lists are borrowed, after the comparison.
-    fn stored(describe: for<'a> fn(Shaped<'a>) -> Shaped<'a>) -> [bool; 2] {
+    fn stored(
+        describe: for<'a> fn(Layout<'a, Describe<'a>>) -> Layout<'a, Describe<'a>>,
+    ) -> [bool; 2] {
         let mut slot = Slot::new();
-        let shaped = describe(slot.describe().shape(&SHAPE).rank(2)).spare_capacity();
-        let description = shaped.data(DataRef::from_slice(&BYTES.0)).unwrap();
+        let layout = describe(slot.describe().shape(&SHAPE).rank(2)).spare_capacity();
+        let description = layout.data(DataRef::from_slice(&BYTES.0)).unwrap();
         let lists = [description.shape(), description.strides()];
         let stored = description.checked().facts.stored();
         for (stored, list) in stored.into_iter().zip(lists) {
@@ -248,11 +250,17 @@ fn stored_lists_are_the_lists_of_the_slot() {
     assert_eq!(stored(|it| it), [true, false]);
     assert_eq!(stored(|it| it.strides(&STRIDES)), [true, true]);
     assert_eq!(stored(|it| it.strides(&NARROW)), [true, false]);
-    assert_eq!(stored(|it| it.strides_from(&[1, 2]).strides(&STRIDES)), [true, true]);
-    assert_eq!(stored(|it| it.strides(&STRIDES).strides_from(&[1, 2])), [true, false]);
-    assert_eq!(stored(|it| it.strides(&STRIDES).byte_strides(&[6, 2])), [true, false]);
+    assert_eq!(stored(|it| it.strides([1, 2]).strides(&STRIDES)), [true, true]);
+    assert_eq!(stored(|it| it.strides(&STRIDES).strides([1, 2])), [true, false]);
+    assert_eq!(stored(|it| it.strides(&STRIDES).byte_strides(&STRIDES)), [true, false]);
     assert_eq!(stored(|it| it.strides(&STRIDES).order(Order::RowMajor)), [true, false]);
     assert_eq!(stored(|it| it.strides(&STRIDES).order(Order::ColumnMajor)), [true, false]);
+    assert_eq!(stored(|it| it.strides(None::<&[i64; 3]>)), [true, false]);
+    // Lists that need not outlive the call are not referred to.
+    let mut slot = Slot::new();
+    let layout = Layout::new(&SHAPE).rank(2).spare_capacity();
+    let description = slot.describe().copied(layout, DataRef::from_slice(&BYTES.0)).unwrap();
+    assert!(description.checked().facts.stored()[0].is_null());
 }
 
 /// Strides can reach fewer elements than the contiguous tensor that replaces them.
@@ -287,45 +295,23 @@ fn slots_are_used_again() {
     let _ = slot.describe().shape(&[1_u8; 40]);
 }
 
-/// `contiguous` and `ElementRange` agree with the arithmetic of `layout`.
+/// `contiguous` agrees with the arithmetic of `strides`.
 #[test]
 fn walks_agree_with_the_arithmetic_of_layouts() {
-    use crate::strides::{extent, may_overlap, numel, row_major_strides};
-    let mut random = Random(7);
-    let (mut walked, mut distinct, mut overlapping) = (0, 0, 0);
+    use crate::strides::{numel, row_major_strides};
+    let (mut random, mut walked) = (Random(7), 0);
     for _ in 0..if cfg!(miri) { 100 } else { 100_000 } {
-        let case = Case::new(&mut random);
-        let (shape, strides) = (&case.shape[..], &case.strides[..]);
-        let reach = ElementRange::of(shape, strides);
-        if reach != ElementRange::BEYOND {
-            let extent = extent(shape, strides).unwrap().unwrap();
-            let (low, high) = (extent.low.unsigned_abs(), extent.high.unsigned_abs());
-            assert_eq!((reach.below(), reach.above()), (low, high + 1));
-        }
+        let shape = Case::new(&mut random).shape;
         let mut found = alloc::vec![0; shape.len()];
         let axes = shape.iter().zip(&mut found).rev();
         let axes = axes.map(|(&dim, stride)| (Some(dim), stride));
-        if let Some(found_numel) = contiguous(axes, |to, _, stride| *to = stride) {
+        if let Some(found_numel) = contiguous(1, axes, |to, _, stride| *to = stride) {
             let mut expected = alloc::vec![0; shape.len()];
-            row_major_strides(shape, &mut expected);
-            assert_eq!((found, found_numel), (expected, numel(shape).unwrap()), "{case:?}");
-        }
-        let axes = shape.iter().zip(strides).rev();
-        let axes = axes.map(|(&dim, &stride)| (Some(dim), Some(stride), ()));
-        if let Some((reach, repeats)) = strided(axes, |(), _, _| {}) {
-            if !reach.bytes_fit(repeats, 1) {
-                continue;
-            }
-            let apart = repeats == 1;
-            assert!(numel(shape).is_ok_and(|numel| numel > 0), "{case:?}");
-            let extent = extent(shape, strides).unwrap().unwrap();
-            let (low, high) = (extent.low.unsigned_abs(), extent.high.unsigned_abs());
-            assert_eq!((reach.below(), reach.above()), (low, high + 1), "{case:?}");
-            assert!(!apart || !may_overlap(shape, strides), "{case:?}");
+            row_major_strides(&shape, &mut expected);
+            assert_eq!((found, found_numel), (expected, numel(&shape).unwrap()), "{shape:?}");
             walked += 1;
-            *(if apart { &mut distinct } else { &mut overlapping }) += 1;
         }
     }
-    // So none of the conditions above was idle.
-    assert!(walked > 30 && distinct > 5 && overlapping > 5, "{walked} {distinct} {overlapping}");
+    // So the condition above was not idle.
+    assert!(walked > 30, "{walked}");
 }

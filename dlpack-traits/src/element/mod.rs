@@ -28,7 +28,7 @@ pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
 ///
 /// assert_eq!((<[f32; 3]>::DTYPE, <[f32; 3]>::AXES), (DataType::F32, &[3][..]));
 /// let points = [[0.0_f32; 3]; 2];
-/// let view = TensorView::new(DataRef::from_slice(&points), Layout::row_major(&[2])?)?;
+/// let view = TensorView::new(DataRef::from_slice(&points), Layout::new([2]))?;
 /// assert_eq!(view.shape(), [2, 3]);
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```

@@ -1,6 +1,6 @@
 //! Exports of a storage without a tensor type: a new block of elements, or a copy.
 
-use crate::describe::{Describe, DescriptionMut};
+use crate::describe::{Describe, DescriptionMut, Layout};
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::managed::{Lend, ManagedTensor, Packet};
@@ -40,7 +40,7 @@ struct Whole<'s> {
 
 impl<S: Storage> Lend<S> for Whole<'_> {
     fn lend<'x>(self, owner: &'x mut S, out: Describe<'x>) -> Result<DescriptionMut<'x>, Error> {
-        Ok(out.shape_from(self.shape).data(owner.data())?.into())
+        Ok(out.copied(Layout::new(self.shape), owner.data())?.into())
     }
 }
 
@@ -62,11 +62,9 @@ impl Lend<SharedOwner> for Spanned<'_> {
         if data.byte_len() != byte_len {
             return Err(Error::ShareOutOfRange);
         }
-        let shaped = out
-            .shape_from(view.shape())
-            .strides_from(view.strides())
-            .byte_offset(view.byte_offset().saturating_sub(start));
-        let shaped = if view.facts().is_padded() { shaped.padded() } else { shaped };
-        Ok(shaped.data(data)?.into())
+        let byte_offset = view.byte_offset().saturating_sub(start);
+        let layout = Layout::new(view.shape()).strides(view.strides()).byte_offset(byte_offset);
+        let layout = if view.facts().is_padded() { layout.padded() } else { layout };
+        Ok(out.copied(layout, data)?.into())
     }
 }

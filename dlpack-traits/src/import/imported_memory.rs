@@ -1,14 +1,14 @@
 //! The memory of an imported tensor as a loan, for its next export: [`memory_of`],
-//! [`describe_layout_of`].
+//! [`layout_of`].
 
 use super::ImportedTensor;
-use crate::describe::{Describe, Shaped};
+use crate::describe::Layout;
 use crate::device::Device;
+use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::flags::Flags;
 use crate::storage::{DataRef, ForeignInfo, Window};
 use crate::stream::ConsumerPlace;
-use crate::strides::MAX_NDIM;
 use crate::version::Version;
 
 /// The bytes from the lowest of an element to the highest. The validation of the import checked that
@@ -90,33 +90,29 @@ fn later(version: Version) -> u8 {
     minors.try_into().unwrap_or(u8::MAX)
 }
 
-/// Describes the layout of the elements within [`memory_of`] the tensor.
+/// The layout of the elements within [`memory_of`] the tensor.
 #[inline(always)]
-pub(super) fn describe_layout_of<'a>(tensor: &'a ImportedTensor, out: Describe<'a>) -> Shaped<'a> {
-    let (shape, strides) = (tensor.shape(), tensor.strides());
-    let byte_offset = byte_offset_of(tensor);
-    out.shape_and_strides(shape, strides).byte_offset(byte_offset)
+pub(super) fn layout_of(tensor: &ImportedTensor) -> Layout<'_> {
+    Layout::new(tensor.shape()).strides(tensor.strides()).byte_offset(byte_offset_of(tensor))
 }
 
-/// Describes the layout for elements that are arrays with these axes. A stride that is not
-/// a multiple of an element is an error.
-pub(super) fn describe_arrays<'a>(
-    tensor: &'a ImportedTensor,
-    axes: &[i64],
-    out: Describe<'a>,
-) -> Shaped<'a> {
+/// The layout for elements that are arrays with these axes. A stride that is not a multiple of an
+/// element is an error.
+pub(super) fn layout_of_arrays<'a>(tensor: &'a ImportedTensor, axes: &[i64]) -> Layout<'a> {
     let rank = tensor.ndim().saturating_sub(axes.len());
     let shape = tensor.shape().get(..rank).unwrap_or_default();
     let size = tensor.dtype().byte_size().and_then(|size| i64::try_from(size).ok()).unwrap_or(0);
-    let mut room = [0; MAX_NDIM];
-    let strides = room.get_mut(..rank).unwrap_or_default();
     let some = tensor.numel() != 0;
-    for ((bytes, &stride), &dim) in strides.iter_mut().zip(tensor.strides()).zip(shape) {
-        // The stride of an axis of one element, or of an empty tensor, is not used. Other
-        // strides fit, because the elements do.
-        *bytes = if some && dim != 1 { stride.wrapping_mul(size) } else { 0 };
+    // The stride of an axis of one element, or of an empty tensor, is not used. Other strides fit,
+    // because the elements do.
+    let bytes = |(&stride, &dim): (&i64, &i64)| {
+        Some(if some && dim != 1 { stride.wrapping_mul(size) } else { 0 })
+    };
+    let layout = Layout::new(shape).byte_offset(byte_offset_of(tensor));
+    match Dims::copied(tensor.strides().iter().zip(shape).map(bytes)) {
+        Ok(strides) => layout.byte_strides(strides),
+        Err(error) => layout.refused(error),
     }
-    out.shape(shape).byte_strides(&*strides).byte_offset(byte_offset_of(tensor))
 }
 
 /// Bytes from the start of [`memory_of`] the tensor to its first element.

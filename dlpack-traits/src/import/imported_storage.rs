@@ -13,11 +13,11 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::imported_memory::{
-    byte_offset_of, describe_arrays, describe_layout_of, memory_as, ordinary_memory_as,
+    byte_offset_of, layout_of, layout_of_arrays, memory_as, ordinary_memory_as,
 };
 use super::sub_view::View;
 use super::{Elements, ElementsMut, Exclusive, ImportedTensor};
-use crate::describe::{AsLayout, Describe, Description, Shaped, check_imported};
+use crate::describe::{AsLayout, Describe, Description, Layout, check_imported};
 use crate::dtype::DataType;
 use crate::element::{Element, Readable};
 use crate::error::Error;
@@ -70,8 +70,7 @@ use crate::version::Version;
 /// behind a handle: an offset of 0 is exported as the `byte_offset` of the lowest element. For a part
 /// of the elements, use [`select`](Self::select), [`narrow`](Self::narrow), [`permute`](Self::permute)
 /// and [`reverse`](Self::reverse): with a negative stride the lowest element is not the first one.
-/// [`describe_layout`](AsLayout::describe_layout) describes
-/// the layout in which the elements were imported. A description that gives only a shape uses
+/// [`layout`](AsLayout::layout) is the layout in which the elements were imported. A description that gives only a shape uses
 /// the strides with which the memory was imported, and then must give the shape with which
 /// it was imported ([`Error::StridesMissing`]); memory that is contiguous in row-major order
 /// can be described in any shape. So a struct that derives
@@ -315,7 +314,7 @@ impl<T: ImportedElement> ImportedStorage<T> {
     #[cold]
     #[inline(never)]
     fn describe_outlined<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        describe_layout_of(&self.tensor, out).data(self.memory())
+        out.layout(layout_of(&self.tensor)).data(self.memory())
     }
 }
 
@@ -355,13 +354,9 @@ impl<T: ImportedElement> Storage for ImportedStorage<T> {
 
 impl<T: ImportedElement> AsLayout for ImportedStorage<T> {
     #[inline(always)]
-    fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+    fn layout(&self) -> Layout<'_> {
         let axes = Self::axes_in(&self.tensor);
-        if axes.is_empty() {
-            describe_layout_of(&self.tensor, out)
-        } else {
-            describe_arrays(&self.tensor, axes, out)
-        }
+        if axes.is_empty() { layout_of(&self.tensor) } else { layout_of_arrays(&self.tensor, axes) }
     }
 }
 
@@ -369,7 +364,7 @@ impl<T: ImportedElement> DLPackExport for ImportedStorage<T> {
     #[inline(always)]
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         if let Some(memory) = self.ordinary_memory() {
-            return describe_layout_of(&self.tensor, out).data(memory);
+            return out.layout(layout_of(&self.tensor)).data(memory);
         }
         // Moved, so that the call does not force the result above into memory.
         let description = self.describe_outlined(out)?;

@@ -12,11 +12,11 @@ use core::mem::ManuallyDrop;
 
 use super::ImportPolicy;
 use super::dims;
+use super::dims::ElementRange;
 #[cfg(feature = "pyo3")]
 use super::raw::Unmanaged;
 use super::raw::{Managed, RawTensor};
 use super::validate::{Metadata, Place};
-use crate::describe::ElementRange;
 use crate::error::Error;
 use crate::managed::{Abi, Guard, GuardedRelease, Release};
 use crate::storage::{TryArc, UninitTryArc};

@@ -3,9 +3,9 @@
 
 use super::ImportedTensor;
 
-use super::imported_memory::{byte_offset_of, describe_layout_of, memory_of};
+use super::imported_memory::{byte_offset_of, layout_of, memory_of};
 use crate::copy::Copied;
-use crate::describe::Order;
+use crate::describe::{Layout, Order};
 use crate::error::Error;
 use crate::export::copied_managed;
 use crate::strides::{MAX_NDIM, turned};
@@ -46,17 +46,13 @@ impl ImportedTensor {
     pub fn to_own_copy(&self) -> Result<Self, Error> {
         self.on_host()?;
         let copied = match memory_order(self.shape(), self.strides()) {
-            Order::RowMajor => Copied::of(&TensorView::of(|out| {
-                describe_layout_of(self, out).data(memory_of(self))
-            })?)?,
+            Order::RowMajor => Copied::of(&TensorView::new(memory_of(self), layout_of(self))?)?,
             Order::ColumnMajor => {
                 let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
                 let shape = turned(self.shape(), 0, &mut shape);
                 let strides = turned(self.strides(), 0, &mut strides);
-                let view = TensorView::of(|out| {
-                    let shaped = out.shape_from(shape).strides_from(strides);
-                    shaped.byte_offset(byte_offset_of(self)).data(memory_of(self))
-                })?;
+                let layout = Layout::new(shape).strides(strides).byte_offset(byte_offset_of(self));
+                let view = TensorView::new(memory_of(self), layout)?;
                 Copied::of(&view)?.into_transposed()?
             }
         };

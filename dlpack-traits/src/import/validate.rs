@@ -4,8 +4,9 @@
 //! `describe::alignment`, `import::typed`.
 
 use super::ImportPolicy;
+use super::dims::ElementRange;
 use super::raw::RawMetadata;
-use crate::describe::{ElementRange, all_fit, stored_bits};
+use crate::describe::{all_fit, stored_bits};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;

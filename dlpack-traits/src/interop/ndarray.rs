@@ -10,7 +10,7 @@ use ndarray::{
     DataMut as ReprMut, Dimension, IxDyn, ShapeBuilder, StrideShape,
 };
 
-use crate::describe::{AsLayout, Describe, Description, DescriptionMut, Shaped};
+use crate::describe::{AsLayout, Describe, Description, DescriptionMut, Layout, List};
 use crate::element::{AnyBits, Element, Readable};
 use crate::error::Error;
 use crate::export::DLPackExport;
@@ -244,14 +244,14 @@ macro_rules! tensors {
         }
 
         impl<T: Element, D: Dimension> AsLayout for $array<T, D> {
-            fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-                out.shape(self.shape()).strides(self.strides()).offset(reach(self).0)
+            fn layout(&self) -> Layout<'_> {
+                Layout::new(self.shape()).strides(self.strides()).offset(reach(self).0)
             }
         }
 
         impl<T: Element, D: Dimension + 'static> DLPackExport for $array<T, D> {
             fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-                self.describe_layout(out).data(DataRef::from_slice(memory(self)))
+                out.layout(self.layout()).data(DataRef::from_slice(memory(self)))
             }
 
             $($export)*
@@ -273,9 +273,10 @@ tensors! {
             &'a mut self,
             out: Describe<'a>,
         ) -> Result<DescriptionMut<'a>, Error> {
-            let shaped = out.shape_from(self.shape()).strides_from(self.strides());
-            let shaped = shaped.offset(reach(self).0);
-            shaped.data_mut(DataMut::from_mut_slice(memory_mut(self)))
+            // Copies, because the memory is borrowed through the whole array.
+            let (shape, strides) = (List::copied(self.shape()), List::copied(self.strides()));
+            let layout = out.shape(shape).strides(strides).offset(reach(self).0);
+            layout.data_mut(DataMut::from_mut_slice(memory_mut(self)))
         }
     }
     ArcArray: {

@@ -205,7 +205,7 @@ impl<'a> DataRef<'a> {
     ///     }
     /// }
     ///
-    /// let returned = TensorView::new(Pooled(None).data(), Layout::row_major(&[0])?).map(|_| ());
+    /// let returned = TensorView::new(Pooled(None).data(), Layout::new([0])).map(|_| ());
     /// assert_eq!(returned, Err(Error::Custom("the buffer is back in its pool")));
     /// # Ok::<(), Error>(())
     /// ```

@@ -150,11 +150,10 @@ impl Memory {
         self.foreign.is_some() && self.dtype == dtype
     }
 
-    /// Whether the common case applies: there is memory, at an address, and its elements
-    /// are not padded.
+    /// Whether the common case applies: there is memory, at an address.
     #[inline(always)]
     pub(crate) fn is_common(&self) -> bool {
-        self.refusal.is_none() && !self.padded && self.device.has_addresses()
+        self.refusal.is_none() && self.device.has_addresses()
     }
 
     /// Size in bytes of one element with its axes; `None` if elements are packed.

@@ -6,7 +6,6 @@ use dlpack_tests::random::Random;
 use tensors::ffi::{self, DLDataTypeCode};
 use tensors::{
     DLPackExport, DataRef, DataType, Describe, Description, Device, Dim, Dims, Error, Layout,
-    Shaped,
 };
 
 /// Bytes of real memory that cases are laid over.
@@ -32,18 +31,18 @@ impl Place {
 
 /// A list of integers of any type.
 pub(crate) trait List {
-    fn shape<'a>(&'a self, out: Describe<'a>) -> Shaped<'a>;
-    fn strides<'a>(&'a self, shaped: Shaped<'a>) -> Shaped<'a>;
+    fn shape(&self) -> Layout<'_>;
+    fn strides<'a>(&'a self, layout: Layout<'a>) -> Layout<'a>;
     fn dims(&self) -> Result<Dims<'_>, Error>;
 }
 
 impl<I: Dim> List for Vec<I> {
-    fn shape<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        out.shape(self)
+    fn shape(&self) -> Layout<'_> {
+        Layout::new(self)
     }
 
-    fn strides<'a>(&'a self, shaped: Shaped<'a>) -> Shaped<'a> {
-        shaped.strides(self)
+    fn strides<'a>(&'a self, layout: Layout<'a>) -> Layout<'a> {
+        layout.strides(self)
     }
 
     fn dims(&self) -> Result<Dims<'_>, Error> {
@@ -61,20 +60,20 @@ pub(crate) struct Claim<'a> {
 
 impl DLPackExport for Claim<'_> {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        let shaped = self.shape.shape(out);
-        let shaped = match self.strides {
-            Some(strides) => strides.strides(shaped),
-            None => shaped,
+        let layout = self.shape.shape();
+        let layout = match self.strides {
+            Some(strides) => strides.strides(layout),
+            None => layout,
         };
-        let shaped = match self.case.stated_offset() {
-            Some(bytes) => shaped.byte_offset(bytes),
-            None => shaped,
+        let layout = match self.case.stated_offset() {
+            Some(bytes) => layout.byte_offset(bytes),
+            None => layout,
         };
-        let shaped = match self.case.dtype {
-            Some(dtype) => shaped.dtype(dtype),
-            None => shaped,
+        let layout = match self.case.dtype {
+            Some(dtype) => layout.dtype(dtype),
+            None => layout,
         };
-        shaped.data(self.memory.data(self.case))
+        out.layout(layout).data(self.memory.data(self.case))
     }
 }
 
@@ -172,19 +171,16 @@ impl Case {
         &self,
         shape: &'a Dims<'_>,
         strides: Option<&'a Dims<'_>>,
-    ) -> Result<Layout<'a>, Error> {
-        let layout = match strides {
-            Some(strides) => Layout::strided(shape, strides)?,
-            None => Layout::row_major(shape)?,
-        };
+    ) -> Layout<'a> {
+        let layout = Layout::new(shape).strides(strides);
         let layout = match self.stated_offset() {
-            Some(bytes) => layout.byte_offset(bytes)?,
+            Some(bytes) => layout.byte_offset(bytes),
             None => layout,
         };
-        Ok(match self.dtype {
+        match self.dtype {
             Some(dtype) => layout.dtype(dtype),
             None => layout,
-        })
+        }
     }
 
     /// A layout of few elements, about as likely to fit as not.

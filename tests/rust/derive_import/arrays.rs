@@ -174,7 +174,7 @@ impl ImportStorage for ByHand {
 
 impl DLPackExport for ByHand {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        self.0.describe_layout(out).data(self.0.data())
+        out.layout(self.0.layout()).data(self.0.data())
     }
 }
 

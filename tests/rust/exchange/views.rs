@@ -120,7 +120,7 @@ fn strides_given_twice_use_the_last_list() {
 
     impl DLPackExport for Twice {
         fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-            out.shape(&self.1).strides(&self.2).strides_from(&[1]).data(self.0.data())
+            out.shape(&self.1).strides(&self.2).strides([1]).data(self.0.data())
         }
     }
 
@@ -130,10 +130,26 @@ fn strides_given_twice_use_the_last_list() {
     free::<Twice>(twice);
 }
 
-/// A description that was refused stays refused: its lists were not checked, and the strides
-/// that it borrows may have fewer entries than the tensor has dimensions.
+/// Strides in bytes are not those of the tensor, which are in elements.
 #[test]
-fn a_refused_description_is_not_viewed_after_a_rank() {
+fn a_view_does_not_point_at_strides_in_bytes() {
+    struct Bytes(SharedBuffer<u16>, [i64; 2], [i64; 2]);
+
+    impl DLPackExport for Bytes {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&self.1).byte_strides(&self.2).data(self.0.data())
+        }
+    }
+
+    let bytes = object(Bytes(SharedBuffer::zeroed(6).expect("memory"), [2, 3], [6, 2]));
+    let tensor = viewed(exports::<Bytes>().0, bytes);
+    assert_eq!(dims(&tensor, tensor.strides), [3, 1]);
+    free::<Bytes>(bytes);
+}
+
+/// A rank shortens both lists, and strides of fewer entries are not pointed at.
+#[test]
+fn a_view_has_the_strides_that_were_checked_after_a_rank() {
     struct Capacity(SharedBuffer<u16>, [i64; 3], Vec<i64>);
 
     impl DLPackExport for Capacity {
@@ -142,12 +158,12 @@ fn a_refused_description_is_not_viewed_after_a_rank() {
         }
     }
 
-    for strides in [vec![1 << 40, 1], vec![3]] {
+    for (strides, text) in [(vec![1 << 40, 1], "spans bytes"), (vec![3], "room for 1")] {
         let data = SharedBuffer::zeroed(6).expect("memory");
         let capacity = object(Capacity(data, [2, 3, 0], strides));
         assert_eq!(view(exports::<Capacity>().0, capacity).0, -1);
         let raised = raised();
-        assert!(raised.iter().any(|one| one.text.contains("strides")), "{raised:?}");
+        assert!(raised.iter().any(|one| one.text.contains(text)), "{raised:?}");
         free::<Capacity>(capacity);
     }
 }

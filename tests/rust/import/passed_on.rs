@@ -9,9 +9,9 @@ use tensors::ffi::{
     DLManagedTensorVersioned,
 };
 use tensors::{
-    AsLayout, DLPackExport, DLPackImport, DataType, Describe, Device, Element, Error, Flags,
-    ImportError, ImportPolicy, ImportedStorage, ImportedTensor, Readable, Shaped, Slot, Storage,
-    StreamArg, Version,
+    AsLayout, DLPackExport, DLPackImport, DataType, Device, Element, Error, Flags, ImportError,
+    ImportPolicy, ImportedStorage, ImportedTensor, Layout, Readable, Slot, Storage, StreamArg,
+    Version,
 };
 
 use crate::import::forge::{self, Forge, Forged, forged};
@@ -345,8 +345,8 @@ struct Labelled {
 struct Whole(ImportedStorage);
 
 impl AsLayout for Whole {
-    fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        self.0.describe_layout(out)
+    fn layout(&self) -> Layout<'_> {
+        self.0.layout()
     }
 }
 
@@ -371,10 +371,10 @@ fn an_imported_field_is_exported() {
     let data: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
     let unknown = DataType::new(DLDataTypeCode(99), 8, 1);
     let mut slot = Slot::new();
-    let shaped = data.describe_layout(slot.describe()).dtype(unknown);
-    let view = shaped.data(data.data()).map(drop);
+    let layout = slot.describe().layout(data.layout()).dtype(unknown);
+    let view = layout.data(data.data()).map(drop);
     assert_eq!(view, Err(Error::UnsupportedDType { dtype: unknown }));
-    let layout = tensors::Layout::row_major(&[1]).unwrap().byte_offset(1).unwrap();
+    let layout = Layout::new([1]).byte_offset(1);
     let view = tensors::TensorView::new(data.data(), layout.dtype(DataType::F32)).map(drop);
     assert_eq!(view, Err(Error::Misaligned { dtype: DataType::F32, align: 4 }));
 }

@@ -170,7 +170,7 @@ struct Elsewhere {
 
 impl DLPackExport for Elsewhere {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        self.data.describe_layout(out).data(self.data.data())
+        out.layout(self.data.layout()).data(self.data.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

@@ -130,7 +130,7 @@ pub fn compiles_all_the_same(
     let _ = ImportedWithDefault::from_dlpack(tensor());
     let _ = InBoth::from_dlpack(tensor());
     let _ = integer.into_dlpack();
-    let _ = strided.describe_layout(dlpack_traits::Slot::new().describe());
+    let _ = strided.layout();
     let _ = listed_shape.into_dlpack();
     let _ = named_like_a_role_that_is_taken.into_dlpack();
     let _ = option_of_integer.into_dlpack();

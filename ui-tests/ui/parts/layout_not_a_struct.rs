@@ -1,4 +1,4 @@
-use dlpack_traits::{AsLayout, Slot};
+use dlpack_traits::AsLayout;
 
 #[derive(AsLayout)]
 pub enum Enum {
@@ -13,6 +13,6 @@ pub union Union {
 fn main() {}
 
 pub fn compiles_all_the_same(enum_layout: &Enum, union: &Union) {
-    let _ = enum_layout.describe_layout(Slot::new().describe());
-    let _ = union.describe_layout(Slot::new().describe());
+    let _ = enum_layout.layout();
+    let _ = union.layout();
 }

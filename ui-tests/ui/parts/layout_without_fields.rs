@@ -1,4 +1,4 @@
-use dlpack_traits::{AsLayout, Slot};
+use dlpack_traits::AsLayout;
 
 #[derive(AsLayout)]
 pub struct Layout;
@@ -6,5 +6,5 @@ pub struct Layout;
 fn main() {}
 
 pub fn compiles_all_the_same(layout: &Layout) {
-    let _ = layout.describe_layout(Slot::new().describe());
+    let _ = layout.layout();
 }

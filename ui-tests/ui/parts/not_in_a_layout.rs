@@ -1,4 +1,4 @@
-use dlpack_traits::{AsLayout, Slot};
+use dlpack_traits::AsLayout;
 
 #[derive(AsLayout)]
 pub struct DataLayout {
@@ -16,6 +16,6 @@ pub struct DtypeByName {
 fn main() {}
 
 pub fn compiles_all_the_same(data_layout: &DataLayout, dtype_by_name: &DtypeByName) {
-    let _ = data_layout.describe_layout(Slot::new().describe());
-    let _ = dtype_by_name.describe_layout(Slot::new().describe());
+    let _ = data_layout.layout();
+    let _ = dtype_by_name.layout();
 }

@@ -1,4 +1,4 @@
-use dlpack_traits::{AsLayout, FromLayout, Slot};
+use dlpack_traits::{AsLayout, FromLayout};
 
 #[derive(AsLayout)]
 #[dlpack(read_only)]
@@ -15,5 +15,5 @@ pub struct Dense {
 fn main() {}
 
 pub fn compiles_all_the_same(layout: &Layout) {
-    let _ = layout.describe_layout(Slot::new().describe());
+    let _ = layout.layout();
 }

@@ -71,7 +71,7 @@ fn main() {
     assert_eq!(layout.version, 1);
     let mut slot = dlpack_traits::Slot::new();
     let data = dlpack_traits::DataRef::from_slice(&[0.0_f32; 2]);
-    assert!(layout.describe_layout(slot.describe()).data(data).is_ok());
+    assert!(slot.describe().layout(layout.layout()).data(data).is_ok());
     let listed = Listed { data: vec![0.0; 2], shape: [1, 2, 3], len: 2 };
     assert_eq!(listed.tensor().unwrap().shape(), [2]);
     assert_eq!(listed.shape, [1, 2, 3]);

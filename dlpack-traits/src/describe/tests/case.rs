@@ -2,13 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::describe::Describe;
-use crate::describe::layout::Layout;
-use crate::describe::order::Order;
-use crate::describe::shaped::Shaped;
+use crate::describe::layout::{Layout, Order, Unit};
 use crate::device::Device;
 use crate::dtype::DataType;
-use crate::error::Error;
 
 /// Pseudo-random numbers (xorshift), the same in each run.
 pub(super) struct Random(pub(super) u64);
@@ -39,12 +35,6 @@ impl Random {
             [-1, 0, i64::MAX, i64::MIN, i64::MAX / 8, 1 << 32, -(1 << 32), i64::MAX / 4 + 1];
         if self.once_in(60) { self.of(&EDGES) } else { i64::try_from(self.below(below)).unwrap() }
     }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Unit {
-    Elements,
-    Bytes,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -116,78 +106,35 @@ impl Case {
         }
     }
 
-    pub(super) fn layout(&self) -> Result<Layout<'_>, Error> {
-        let mut it = match self.how {
-            How::Ordered(order) => Layout::ordered(&self.shape, order)?,
-            How::Strided(Unit::Elements) => Layout::strided(&self.shape, &self.strides)?,
-            How::Strided(Unit::Bytes) => Layout::byte_strided(&self.shape, &self.strides)?,
-        };
-        if let Some(rank) = self.rank {
-            it = it.rank(rank)?;
-        }
-        it = match self.pitch {
-            None => it,
-            Some((pitch, Unit::Elements)) => it.pitch(pitch)?,
-            Some((pitch, Unit::Bytes)) => it.byte_pitch(pitch)?,
-        };
-        it = match self.offset {
-            None => it,
-            Some((offset, Unit::Elements)) => it.offset(offset)?,
-            Some((offset, Unit::Bytes)) => it.byte_offset(offset)?,
-        };
-        it = match self.len {
-            None => it,
-            Some((len, Unit::Elements)) => it.len(len)?,
-            Some((len, Unit::Bytes)) => it.byte_len(len)?,
-        };
-        if let Some(dtype) = self.dtype {
-            it = it.dtype(dtype);
-        }
-        if let Some(device) = self.device {
-            it = it.device(device);
-        }
-        if self.spare_capacity {
-            it = it.spare_capacity();
-        }
-        Ok(if self.padded { it.padded() } else { it })
+    /// The layout, with lists that it borrows.
+    pub(super) fn layout(&self) -> Layout<'_> {
+        self.with(Layout::new(&self.shape), |it, strides| match strides {
+            Unit::Elements => it.strides(&self.strides),
+            Unit::Bytes => it.byte_strides(&self.strides),
+        })
     }
 
-    pub(super) fn describe<'a>(&self, out: Describe<'a>) -> Shaped<'a> {
-        let mut it = self.describe_steps(out.shape_from(&self.shape));
-        if let Some(rank) = self.rank {
-            it = it.rank(rank);
-        }
-        self.describe_rest(it)
+    /// The same with lists that were computed.
+    pub(super) fn computed(&self) -> Layout<'static> {
+        self.with(Layout::new(self.shape.clone()), |it, strides| match strides {
+            Unit::Elements => it.strides(Some(self.strides.clone())),
+            Unit::Bytes => it.byte_strides(self.strides.clone()),
+        })
     }
 
-    /// The same with the rank beside the shape, if there is one.
-    pub(super) fn describe_of_rank<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        let rank = self.rank.unwrap_or(i64::try_from(self.shape.len()).unwrap());
-        self.describe_rest(self.describe_steps(out.shape_of_rank(&self.shape, rank)))
-    }
-
-    /// The same with one pass over shape and strides, if there are strides in elements.
-    pub(super) fn describe_in_one_pass<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        let mut it = match self.how {
-            How::Strided(Unit::Elements) => out.shape_and_strides(&self.shape, &self.strides),
-            _ => return self.describe(out),
-        };
-        if let Some(rank) = self.rank {
-            it = it.rank(rank);
-        }
-        self.describe_rest(it)
-    }
-
-    pub(super) fn describe_steps<'a>(&self, it: Shaped<'a>) -> Shaped<'a> {
-        match self.how {
+    fn with<'a>(
+        &self,
+        mut it: Layout<'a>,
+        strides: impl Fn(Layout<'a>, Unit) -> Layout<'a>,
+    ) -> Layout<'a> {
+        it = match self.how {
             How::Ordered(Order::RowMajor) => it,
             How::Ordered(order) => it.order(order),
-            How::Strided(Unit::Elements) => it.strides_from(&self.strides),
-            How::Strided(Unit::Bytes) => it.byte_strides(&self.strides),
+            How::Strided(unit) => strides(it, unit),
+        };
+        if let Some(rank) = self.rank {
+            it = it.rank(rank);
         }
-    }
-
-    pub(super) fn describe_rest<'a>(&self, mut it: Shaped<'a>) -> Shaped<'a> {
         it = match self.pitch {
             None => it,
             Some((pitch, Unit::Elements)) => it.pitch(pitch),

@@ -59,7 +59,7 @@ macro_rules! on_gpus {
 
         impl DLPackExport for $taken {
             fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-                self.1.describe_layout(out).data(self.0.data())
+                out.layout(self.1.layout()).data(self.0.data())
             }
 
             fn share(&self) -> Option<SharedOwner> {

@@ -36,7 +36,7 @@ impl Taken {
 
 impl DLPackExport for Taken {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        self.1.describe_layout(out).data(self.0.data())
+        out.layout(self.1.layout()).data(self.0.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
