@@ -47,14 +47,20 @@ os.environ["RUST_BACKTRACE"] = "0"
 REQUIRED = {name for name in os.environ.get("DLPACK_REQUIRE", "").split(",") if name}
 
 
-def run_in_a_new_process(code):
-    """Runs Python code with the modules under test, and fails unless it exits with 0."""
+def run_in_a_new_process(code, timeout=None):
+    """Runs Python code with the modules under test, and fails unless it exits with 0 within a number
+    of seconds. Returns what it wrote to stderr."""
     folders = filter(None, [FOLDER, os.environ.get("PYTHONPATH")])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=timeout,
     )
     assert done.returncode == 0, (done.returncode, done.stderr)
+    return done.stderr
 
 
 def pytest_configure():

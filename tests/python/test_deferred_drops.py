@@ -1,15 +1,13 @@
 """Tensors of Python that threads without the GIL drop, while another thread has it and waits for
 them. Rule L31."""
 
-import os
-import subprocess
 import sys
 import threading
 import time
 
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, require
+from conftest import check_leaks, require, run_in_a_new_process
 from dlpack_testing import CallsOnDrop, Single, arguments
 
 PRODUCERS = {
@@ -37,7 +35,6 @@ def test_threads_drop_tensors_of_torch_while_the_caller_has_the_gil():
 def check_that_threads_drop(make, is_reused):
     code = f"""if True:
         import gc, sys, time
-        sys.path.insert(0, {os.path.dirname(os.path.realpath(testing.__file__))!r})
         import dlpack_testing as testing
         {make.replace(chr(10), chr(10) + " " * 8)}
 
@@ -55,10 +52,7 @@ def check_that_threads_drop(make, is_reused):
         gc.collect()
         assert testing.live() == 0
     """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert run_in_a_new_process(code, timeout=60) == ""
 
 
 def test_a_loop_drops_what_threads_leave():

@@ -1,13 +1,9 @@
 """Arrays on the threads of rayon, in a process with a time limit: no thread waits for the GIL for
 ever. Rule L31."""
 
-import os
-import subprocess
-import sys
-
 import dlpack_testing as testing
 import pytest
-from conftest import require
+from conftest import require, run_in_a_new_process
 
 require("numpy")
 import numpy as np
@@ -28,7 +24,6 @@ def test_threads_of_a_pool_read_and_drop_arrays(maker, detached):
         require("torch")
     code = f"""
 import gc, sys, threading, time
-sys.path.insert(0, {os.path.dirname(os.path.realpath(testing.__file__))!r})
 import dlpack_testing as testing
 {MAKERS[maker]}
 
@@ -59,10 +54,7 @@ del arrays
 gc.collect()
 assert testing.live() == 0
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    run_in_a_new_process(code, timeout=120)
 
 
 SHAPES = [(64, 33), (1, 100), (100, 1), (7,), (), (0, 4), (3, 0), (4, 5, 6)]
