@@ -1,11 +1,13 @@
 """Columns, frames and quantities of other libraries as arguments: what they are is decided by
 their types, which have a Python `__getattr__`."""
 
+import collections
+import itertools
 import re
 
 import dlpack_testing as testing
 import pytest
-from conftest import require
+from conftest import require, run_in_a_new_process
 from dlpack_testing import arguments
 
 np = require("numpy")
@@ -91,6 +93,118 @@ def test_units():
     for function in [arguments.exact, arguments.exact_converted]:
         with pytest.raises(TypeError, match="without a unit.*Quantity"):
             function(quantity)
+
+
+def masked_quantity():
+    """Its `__dlpack__` and its `__array__` are those of the array without the mask."""
+    require("pint")
+    import pint
+
+    masked = np.ma.array([1, 2, 3], mask=[0, 1, 0], dtype="f4")
+    return pint.UnitRegistry().Quantity(masked, "km")
+
+
+def test_masked_elements_in_a_quantity():
+    """Rule W7."""
+    hidden = masked_quantity()
+    for function in [arguments.floats, arguments.convert_floats, arguments.facts]:
+        with pytest.raises(TypeError, match="without masked elements, got .*Quantity") as raised:
+            function(hidden)
+        for made in re.findall("`(x[^`]*)`", str(raised.value)):
+            assert arguments.floats(eval(made, {"x": hidden})) in ([1, 0, 3], [1, 3])
+    with pytest.raises(TypeError, match="without masked elements"):
+        testing.import_tensor(hidden)
+    with pytest.raises(TypeError, match="without a mask.*`x.data`"):
+        arguments.scale(hidden, 2)
+    # Exported by `__array__` only.
+    swapped = type(hidden)(hidden.magnitude.astype(">f4"), "km")
+    for function in [arguments.floats, arguments.convert_floats]:
+        with pytest.raises(TypeError, match="without masked elements"):
+            function(swapped)
+    with pytest.raises(TypeError, match="without a mask.*`x.data`"):
+        arguments.scale(swapped, 2)
+    shown = type(hidden)(np.ma.array([1, 2], mask=[0, 0], dtype="f4"), "km")
+    assert arguments.floats(shown) == arguments.convert_floats(shown)[0] == [1, 2]
+
+
+def test_the_first_array_of_a_process_is_in_a_quantity():
+    """No import has loaded NumPy."""
+    require("pint")
+    run_in_a_new_process(
+        """
+import numpy as np, pint
+from dlpack_testing import arguments
+quantity = pint.UnitRegistry().Quantity(np.ma.array([1.0], mask=[1], dtype="f4"), "km")
+for function in [arguments.floats, arguments.convert_floats]:
+    try: function(quantity)
+    except TypeError as error: assert "masked" in str(error), error
+    else: raise AssertionError
+"""
+    )
+
+
+@pytest.mark.filterwarnings("ignore:The unit of the quantity")
+def test_masked_elements_in_an_array_of_xarray():
+    """Which makes numbers of a masked array, and keeps a quantity of one."""
+    xarray = require("xarray")
+    x = xarray.DataArray(masked_quantity())
+    for function in [arguments.floats, arguments.convert_floats]:
+        with pytest.raises(TypeError, match="without masked elements, got .*DataArray") as raised:
+            function(x)
+        for made in re.findall(r"`(x\.[^`]*)`", str(raised.value)):
+            assert arguments.floats(eval(made, {"x": x})) in ([1, 0, 3], [1, 3])
+    of_numbers = xarray.DataArray(np.ma.array([1.0, 2.0], mask=[0, 1]))
+    values, _ = arguments.convert_floats(of_numbers)
+    assert values[0] == 1 and np.isnan(values[1])
+
+
+def test_negated_elements_in_a_wrapper():
+    torch = require("torch")
+
+    class Wrapper:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def __getattr__(self, name):
+            return getattr(self.__dict__["tensor"], name)
+
+    with pytest.raises(AttributeError) as raised:
+        testing.import_tensor(Wrapper(torch.tensor([1 + 2j]).conj().imag))
+    assert "negative bit" in str(raised.value.__cause__)
+    assert testing.import_tensor(Wrapper(torch.ones(2))).facts()[0] == [2]
+
+
+@pytest.mark.filterwarnings("ignore:Warning. converting a masked element to nan")
+def test_masked_elements_of_items():
+    """Of which NumPy makes an array without the mask."""
+    hidden = np.ma.array([1, 2], mask=[0, 1], dtype="f4")
+    shown = np.ma.array([1, 2], mask=[0, 0], dtype="f4")
+    for given in [[hidden, hidden], (1, [hidden]), [np.ma.masked, 1.0], [[shown], [hidden]]]:
+        with pytest.raises(TypeError, match="without masked elements, got `(list|tuple)`"):
+            arguments.convert_any(given)
+    for given in [collections.deque([1.0, np.ma.masked]), collections.UserList([hidden])]:
+        with pytest.raises(TypeError, match="without masked elements, got `collections"):
+            arguments.convert_any(given)
+    # No sequence: NumPy does not iterate it, and it has no end.
+    with pytest.raises(TypeError, match="pass numbers"):
+        arguments.convert_any(itertools.count())
+    for given in [[shown, shown], [[1.0, 2.0]] * 2, [hidden[:1], shown[1:]]]:
+        assert arguments.convert_any(given)[1] == list(np.shape(given))
+    for given, made in [([np.ma.masked, 1.0], [0, 1]), ((hidden[1], 3, 4), [0, 3, 4])]:
+        with pytest.raises(TypeError) as raised:
+            arguments.convert_floats(given)
+        [advice] = re.findall("`(numpy[^`]*)`", str(raised.value))
+        assert arguments.convert_floats(eval(advice, {"numpy": np, "x": given}))[0] == made
+
+
+def test_masked_elements_of_items_of_other_libraries():
+    with pytest.raises(TypeError, match="without masked elements, got `list`"):
+        arguments.convert_any([masked_quantity()] * 2)
+    require("astropy.units")
+    from astropy.utils.masked import Masked
+
+    with pytest.raises(TypeError, match="without masked elements, got `list`"):
+        arguments.convert_any([Masked(np.ones(2), mask=[0, 1])] * 2)
 
 
 def test_masked_elements_of_astropy():

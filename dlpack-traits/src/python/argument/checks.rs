@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::exceptions::{
-    masked, not_imported, not_on_host, of_dtype_to_change, of_rank, overlapping, read_only,
+    check_in_place, not_imported, not_on_host, of_dtype_to_change, of_rank, overlapping, read_only,
     rejected,
 };
 use super::fixed_rank::ANY_RANK;
@@ -48,18 +48,9 @@ pub(super) fn import_mut(
     let imported = import_unexplained(object, &ImportOptions::new());
     // Also if it was rejected for its masked elements, with another advice.
     if NumPy::is_of_subclass(object)? {
-        check_not_masked(object)?;
+        check_in_place(object, |mask| mask.hides || mask.is_of_numpy)?;
     }
     imported.map_err(|error| not_imported(object, &Advice::InPlace(dtype), error))
-}
-
-/// Rejects a masked array, because the function would change masked elements too.
-#[cold]
-fn check_not_masked(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    match NumPy::masked(object)? {
-        Some(mask) if mask.hides || mask.is_of_numpy => Err(masked(object, &mask)),
-        _ => Ok(()),
-    }
 }
 
 /// Checks dtype, device and number of dimensions of an argument.

@@ -15,8 +15,9 @@ use crate::dtype::DataType;
 use crate::import::{CastError, ImportedElement, ImportedTensor, is_allowed};
 use crate::python::adopt::is_without_memory;
 use crate::python::convert::{Bounded, class_name, discard, is_exit, is_refusal};
-use crate::python::import::from_dlpack::{check_mask, from_dlpack, import_unexplained};
+use crate::python::import::from_dlpack::{from_dlpack, import_unexplained};
 use crate::python::import::import_options::ImportOptions;
+use crate::python::import::masked::{check_items, check_mask};
 use crate::python::import::missing_protocol::instead_of;
 use crate::python::import::object_kind::{ObjectKind, has};
 use crate::python::interpreter::detach::detached;
@@ -168,11 +169,10 @@ fn by_numpy_after<'py>(
         return Err(error);
     }
     let kind = ObjectKind::of(object)?;
+    check_mask(object)?;
+    check_items(object)?;
     let is_for_numpy = match kind {
-        ObjectKind::NumPy => {
-            check_mask(object)?;
-            is_refusal(py, &error)
-        }
+        ObjectKind::NumPy => is_refusal(py, &error),
         ObjectKind::Table | ObjectKind::DLPack => {
             is_refusal(py, &error)
                 && !is_without_memory(py, &error)?

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::ffi;
 use crate::import::{ImportError, ImportedTensor, is_allowed};
 use crate::python::convert::{Bounded, class_name, is_exit};
+use crate::python::import::masked::{check_mask, mask_of};
 use crate::python::import::missing_protocol::{Advice, instead_of, text_of};
 use crate::python::import::object_kind::ObjectKind;
 use crate::python::numpy::Mask;
@@ -36,23 +37,35 @@ pub(super) fn not_imported(object: &Bound<'_, PyAny>, advice: &Advice, error: Py
     if kind.is_tensor() {
         return not_exported(object, kind, advice, error);
     }
+    let checked = match advice {
+        Advice::Convert(_) => check_mask(object),
+        Advice::InPlace(_) => check_in_place(object, |mask| mask.hides),
+    };
+    if let Err(masked) = checked {
+        return masked;
+    }
     match text_of(object, kind, advice) {
         Ok(text) => instead_of(py, error, PyTypeError::new_err(text)),
         Err(exit) => exit,
     }
 }
 
-/// Makes the exception for a masked array that the function would change.
+/// Rejects a masked array, because the function would change masked elements too, and a wrapper of
+/// one. `rejects` states which masks.
 #[cold]
-pub(super) fn masked(object: &Bound<'_, PyAny>, mask: &Mask) -> PyErr {
-    let bare = if mask.is_of_numpy { "x.data" } else { "x.unmasked" };
-    match class_name(&object.get_type()) {
-        Ok(class) => PyTypeError::new_err(format!(
-            "expected an array without a mask, got {class}; the function changes its argument in \
-             place, with the masked elements: pass `{bare}`, the array without the mask"
-        )),
-        Err(exit) => exit,
-    }
+pub(super) fn check_in_place(
+    object: &Bound<'_, PyAny>,
+    rejects: impl Fn(&Mask) -> bool,
+) -> PyResult<()> {
+    let Some((mask, part)) = mask_of(object)?.filter(|(mask, _)| rejects(mask)) else {
+        return Ok(());
+    };
+    let bare = if mask.is_of_numpy { "data" } else { "unmasked" };
+    Err(PyTypeError::new_err(format!(
+        "expected an array without a mask, got {}; the function changes its argument in place, with \
+         the masked elements: pass `x{part}.{bare}`, the array without the mask",
+        class_name(&object.get_type())?
+    )))
 }
 
 #[cold]

@@ -2,21 +2,22 @@
 
 use alloc::format;
 
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::device::Device;
 use crate::import::{ImportError, ImportedTensor};
-use crate::python::convert::{class_name, discard, exchange_error, ok_or_discard};
+use crate::python::convert::{discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
+use crate::python::import::masked::{check_mask, exporter_of};
 use crate::python::import::missing_protocol::explained;
 use crate::python::import::take_capsule;
 use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::detach::{LONG_COPY, copying};
 use crate::python::interpreter::exit::watch;
-use crate::python::numpy::{self, Mask, NumPy};
+use crate::python::numpy::{self, NumPy};
 use crate::python::table::lookup::has_lazy_bits;
 use crate::python::table::{calls, lazy_bits};
 
@@ -127,33 +128,29 @@ fn import_any(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResul
     if object.is_exact_instance_of::<PyCapsule>() {
         return out_of_capsule(object, options);
     }
-    if NumPy::is_of_subclass(object)? {
-        check_mask(object)?;
+    let passed_on;
+    let exporter = if has_lazy_bits(object)? {
+        passed_on = exporter_of(object)?;
+        passed_on.as_ref()
+    } else {
+        passed_on = None;
+        Some(object)
+    };
+    if let Some(exporter) = exporter {
+        if NumPy::is_of_subclass(exporter)? {
+            check_mask(object)?;
+        }
     }
     let tensor = call_and_import(object, options)?;
-    if has_lazy_bits(object)? {
-        lazy_bits::check(object, Some(tensor.dtype()))?;
+    if let Some(exporter) = passed_on {
+        if has_lazy_bits(&exporter)? {
+            lazy_bits::check(&exporter, Some(tensor.dtype()))?;
+        }
     }
     if options.device.is_none() && tensor.device() == Device::CPU {
         return Ok(tensor);
     }
     check_device(object, tensor, options)
-}
-
-/// Rejects a masked array with a masked element, whose value has no meaning.
-///
-/// # Errors
-///
-/// `TypeError`, and what NumPy raises.
-#[cold]
-pub(in crate::python) fn check_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    let Some(Mask { hides: true, is_of_numpy }) = NumPy::masked(object)? else { return Ok(()) };
-    let without = if is_of_numpy { "x.compressed()" } else { "x.unmasked[~x.mask]" };
-    Err(PyTypeError::new_err(format!(
-        "expected an array without masked elements, got {} with some; pass `x.filled(0)` with a \
-         value for them, or `{without}` without them",
-        class_name(&object.get_type())?
-    )))
 }
 
 /// Imports the tensor without a copy, and copies it here if it is on the CPU: a producer

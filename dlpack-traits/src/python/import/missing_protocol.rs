@@ -12,6 +12,7 @@ use pyo3::types::PyType;
 use crate::dtype::DataType;
 use crate::import::is_of_numpy;
 use crate::python::convert::{class_name, discard, is_exit, ok_or_discard};
+use crate::python::import::masked::check_mask;
 use crate::python::import::object_kind::{ObjectKind, has_numbers};
 
 /// Returns the exception of an import: an `AttributeError` that suggests what to pass if the
@@ -22,7 +23,7 @@ pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> P
     if is_exit(py, &error) {
         return error;
     }
-    let explained = ObjectKind::of(object).and_then(|kind| {
+    let explained = check_mask(object).and_then(|()| ObjectKind::of(object)).and_then(|kind| {
         if kind.is_tensor() {
             return Ok(None);
         }

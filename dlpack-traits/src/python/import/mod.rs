@@ -11,6 +11,8 @@ pub(in crate::python) mod from_dlpack;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod import_options;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod masked;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod missing_protocol;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod object_kind;

@@ -99,7 +99,7 @@ impl NumPy {
     #[cold]
     pub(in crate::python) fn masked(object: &Bound<'_, PyAny>) -> PyResult<Option<Mask>> {
         let py = object.py();
-        let Some(numpy) = Self::loaded(py) else { return Ok(None) };
+        let Some(numpy) = Self::of_class(&object.get_type())? else { return Ok(None) };
         let attributes = numpy.attributes.bind(py);
         if let Some(ma) = attributes.get_item(intern!(py, "ma"))? {
             if object.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {

@@ -171,7 +171,9 @@ fn look_up(class: &Bound<'_, PyType>) -> PyResult<CachedType> {
     ok_unless_exit(class.py(), NumPy::is_array_class(class))?;
     let mut known = CachedType::without_table(class.as_ptr().cast());
     known.has_lazy_bits = may_have_lazy_bits(class)?;
-    if let Some(capsule) = find(class)? {
+    let capsule = find(class)?;
+    known.has_lazy_bits |= capsule.is_none() && passes_on_dlpack(class)?;
+    if let Some(capsule) = capsule {
         if let Some(table) = table_in(&capsule) {
             let owner = owner_of(class, table, || REMEMBERED.owners_of(table))?;
             if let Some((owner, found)) = owner {
@@ -191,6 +193,13 @@ fn look_up(class: &Bound<'_, PyType>) -> PyResult<CachedType> {
 fn may_have_lazy_bits(class: &Bound<'_, PyType>) -> PyResult<bool> {
     let py = class.py();
     Ok(defines(class, intern!(py, "is_neg"))? && defines(class, intern!(py, "resolve_neg"))?)
+}
+
+/// Whether objects of a type may pass on the `__dlpack__` of another object, which may have such bits
+/// or masked elements (`import::masked`).
+fn passes_on_dlpack(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let py = class.py();
+    Ok(defines(class, intern!(py, "__getattr__"))? && !defines(class, intern!(py, "__dlpack__"))?)
 }
 
 /// Records permanently that a table belongs to a class. Returns `false` if it belongs to
