@@ -200,6 +200,18 @@ def test_advice_for_another_dtype_keeps_the_values():
         arguments.named_sum(made)
 
 
+def test_advice_for_unaligned_elements():
+    """Of a class that a Rust function makes of the array, and not of an argument."""
+    torch = require("torch")
+    given = np.frombuffer(bytearray(9), "u1")[1:].view("f4")
+    function = testing.Received.from_dlpack
+    for x, of in [(given, "numpy"), (torch.from_numpy(given), "x.clone")]:
+        with pytest.raises(ValueError, match="aligned to 4 bytes, got others; ") as raised:
+            function(x)
+        [advice] = [found for found in re.findall(EXPRESSION, str(raised.value)) if of in found]
+        assert function(eval(advice, {"numpy": np, "x": x})).values() == [0, 0]
+
+
 def test_advice_for_one_array_in_place_of_a_list():
     [(advice, made)], _ = advised(arguments.listed, floats(2, 3))
     arguments.listed(made)

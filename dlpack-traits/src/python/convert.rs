@@ -15,6 +15,7 @@ use pyo3::types::PyType;
 
 use crate::describe::Order;
 use crate::device::Device;
+use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
 use crate::import::{Advised, Fix, ImportError, MismatchKind, is_of_numpy, is_of_torch};
@@ -38,6 +39,11 @@ impl From<Error> for PyErr {
             | Error::NoDType { .. }
             | Error::NoVariant { .. }
             | Error::UnsupportedDType { .. } => PyTypeError::new_err(text),
+            Error::Misaligned { dtype, align } => misaligned(
+                dtype,
+                align,
+                "pass `numpy.require(x, requirements='A')` (NumPy) or `x.clone()` (PyTorch)",
+            ),
             Error::Device { .. } | Error::NoLibrary { .. } => PyRuntimeError::new_err(text),
             _ => PyValueError::new_err(text),
         }
@@ -82,7 +88,9 @@ impl From<ImportError> for PyErr {
 pub(super) fn import_error(error: ImportError, text: String) -> PyErr {
     match error {
         ImportError::Tensor(error) => match error {
-            Error::OutOfMemory { .. } | Error::ElementMismatch { .. } => error.into(),
+            Error::OutOfMemory { .. }
+            | Error::ElementMismatch { .. }
+            | Error::Misaligned { .. } => error.into(),
             Error::NoVariant { .. } => PyTypeError::new_err(error.to_string()),
             _ => PyValueError::new_err(error.to_string()),
         },
@@ -111,6 +119,14 @@ fn general(fix: Fix) -> String {
         }
         Fix::Contiguous(Order::ColumnMajor) => "; pass `numpy.asfortranarray(x)` (NumPy)".into(),
     }
+}
+
+/// Makes the exception for a tensor whose elements are not aligned, for the caller that passed it.
+#[cold]
+pub(super) fn misaligned(dtype: DataType, align: usize, advice: &str) -> PyErr {
+    PyValueError::new_err(format!(
+        "expected {dtype} elements aligned to {align} bytes, got others; {advice}"
+    ))
 }
 
 /// Whether a requirement is only about the type of the elements.

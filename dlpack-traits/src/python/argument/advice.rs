@@ -6,7 +6,6 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use core::fmt;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::describe::Order;
@@ -14,7 +13,7 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::{Advised, Fix, ImportError, ImportedTensor, is_of_numpy, is_of_torch};
-use crate::python::convert::{import_error, ok_unless_exit};
+use crate::python::convert::{import_error, misaligned, ok_unless_exit};
 use crate::python::import::object_kind::ObjectKind;
 
 /// The library of an object, which determines the expressions that convert it.
@@ -234,10 +233,7 @@ pub(super) fn mismatched(
         Err(exit) => return exit,
     };
     if let ImportError::Tensor(Error::Misaligned { dtype, align }) = error {
-        let advice = library.copy(dtype, device);
-        return PyValueError::new_err(format!(
-            "expected {dtype} elements aligned to {align} bytes, got others; {advice}"
-        ));
+        return misaligned(dtype, align, library.copy(dtype, device));
     }
     let advise = |f: &mut fmt::Formatter<'_>, fix| f.write_str(&library.fix(fix, dtype, device));
     let text = Advised { error: &error, advise }.to_string();
