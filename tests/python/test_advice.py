@@ -200,6 +200,32 @@ def test_advice_for_another_dtype_keeps_the_values():
         arguments.named_sum(made)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_advice_for_tensors_that_pytorch_stores_otherwise():
+    torch = require("torch")
+    ragged = [torch.ones(2), torch.ones(3)]
+    for wrong, found, count in [
+        (torch.eye(3).to_sparse(), "without strides", 1),
+        (torch.eye(3).to_sparse_csr(), "without strides", 1),
+        (torch.quantize_per_tensor(torch.ones(3), 0.5, 0, torch.quint8), "quantized", 1),
+        (torch.nested.nested_tensor(ragged), "nested", 2),
+        (torch.nested.nested_tensor(ragged, layout=torch.jagged), "nested", 2),
+        (torch.ones(3, device="meta"), "no memory", 0),
+    ]:
+        for function in [arguments.floats, arguments.convert_floats, arguments.convert_any]:
+            made, message = advised(function, wrong, BufferError)
+            assert message.startswith(("expected float32, got a ", "expected an array, got a "))
+            assert found in message and len(made) == count, message
+            for advice, argument in made:
+                function(argument[1] if "unbind" in advice else argument)
+                EXECUTED.add(advice)
+        with pytest.raises(BufferError, match=f"{found}.*; pass and keep") as raised:
+            arguments.writable(wrong)
+        assert isinstance(raised.value.__cause__, (BufferError, RuntimeError))
+    with pytest.raises(BufferError, match=r"conjugate bit; pass `x\.resolve_conj\(\)`"):
+        arguments.converted(torch.tensor([1 + 2j]).conj(), "complex64")
+
+
 def test_advice_for_unaligned_elements():
     """Of a class that a Rust function makes of the array, and not of an argument."""
     torch = require("torch")
@@ -248,6 +274,7 @@ def test_every_expression_of_the_sources_was_evaluated():
         test_advice_for_an_object_that_is_converted(given)
     test_advice_for_a_masked_array()
     test_advice_of_pytorch()
+    test_advice_for_tensors_that_pytorch_stores_otherwise()
     test_advice_for_one_array_in_place_of_a_list()
     test_advice_for_a_device()
     root = os.path.join(os.path.dirname(__file__), "..", "..", SOURCES)

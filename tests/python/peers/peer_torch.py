@@ -27,27 +27,33 @@ def test_writes_are_seen():
 
 
 SPARSE = "Can't export tensors with layout other than torch.strided"
+META = "Cannot pack tensors on meta"
 NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
 @pytest.mark.parametrize("read", [testing.import_tensor, arguments.floats])
 @pytest.mark.parametrize(
-    "make, exception, message",
+    "make, exception, message, found",
     [
-        (lambda: torch.zeros(3).to_sparse(), BufferError, SPARSE),
-        (lambda: torch.zeros(3, device="meta"), BufferError, "Cannot pack tensors on meta"),
-        (None, RuntimeError, NO_STORAGE),
+        (lambda: torch.zeros(3).to_sparse(), BufferError, SPARSE, "a tensor without strides; "),
+        (lambda: torch.zeros(3, device="meta"), BufferError, META, "a tensor on the device `meta`"),
+        (None, RuntimeError, NO_STORAGE, None),
     ],
     ids=["sparse", "meta", "vmap"],
 )
-def test_a_tensor_that_it_cannot_export_raises_one_line(make, exception, message, read):
-    """Its table lists the frames of C++ code. The exception of its `__dlpack__` is raised."""
+def test_a_tensor_that_it_cannot_export_raises_one_line(make, exception, message, found, read):
+    """Its table lists the frames of C++ code. The exception of its `__dlpack__` is raised, for an
+    argument as the cause of one that says what to pass."""
 
     def check(tensor):
         with pytest.raises(exception) as caught:
             read(tensor)
-        assert type(caught.value) is exception and str(caught.value) == message
-        assert caught.value.__cause__ is None and caught.value.__context__ is None
+        error = caught.value
+        if found is not None and read is arguments.floats:
+            assert str(error).startswith(f"expected float32, got {found}")
+            error = error.__cause__
+        assert type(error) is exception and str(error) == message
+        assert error.__cause__ is None and error.__context__ is None
         return torch.zeros(())
 
     if make is None:

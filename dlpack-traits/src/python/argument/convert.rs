@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PyString};
 use pyo3::{Borrowed, intern};
 
-use super::refusals::expected;
+use super::refusals::{Stored, expected, not_exported};
 use super::{PyTensor, checks, exceptions};
 use crate::dtype::DataType;
 use crate::import::{CastError, ImportedElement, ImportedTensor, is_allowed};
@@ -18,7 +18,7 @@ use crate::python::convert::{Bounded, class_name, discard, is_exit, is_refusal};
 use crate::python::import::from_dlpack::{from_dlpack, import_unexplained};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::masked::{check_items, check_mask};
-use crate::python::import::missing_protocol::instead_of;
+use crate::python::import::missing_protocol::{Advice, instead_of};
 use crate::python::import::object_kind::{ObjectKind, has};
 use crate::python::interpreter::detach::detached;
 
@@ -175,6 +175,7 @@ fn by_numpy_after<'py>(
         ObjectKind::NumPy => is_refusal(py, &error),
         ObjectKind::Table | ObjectKind::DLPack => {
             is_refusal(py, &error)
+                && Stored::of(object)?.is_none()
                 && !is_without_memory(py, &error)?
                 && has(&object.get_type(), "__array__")?
         }
@@ -182,7 +183,7 @@ fn by_numpy_after<'py>(
         _ => true,
     };
     if !is_for_numpy && kind.is_tensor() {
-        return Err(error);
+        return Err(not_exported(object, kind, &Advice::Convert(to), error));
     }
     let made = if is_for_numpy {
         by_numpy(object, kind, to)

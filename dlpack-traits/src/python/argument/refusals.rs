@@ -11,14 +11,14 @@ use pyo3::prelude::*;
 use super::advice::Library;
 use crate::dtype::DataType;
 use crate::import::is_of_numpy;
-use crate::python::convert::{Bounded, ok_unless_exit};
+use crate::python::convert::{Bounded, is_refusal, ok_unless_exit};
 use crate::python::import::missing_protocol::Advice;
 use crate::python::import::object_kind::ObjectKind;
 
-/// Adds what was expected and a cure to the `BufferError` of NumPy, and of PyTorch for lazily
-/// conjugated elements. Returns every other error unchanged.
+/// Adds what was expected and a cure to the `BufferError` of NumPy, and to a refusal of PyTorch for a
+/// tensor that it stores otherwise ([`Stored`]). Returns every other error unchanged.
 ///
-/// The dtype of the array, and not the text of the error, decides about the cure.
+/// The array decides about the cure, and not the text of the error.
 #[cold]
 pub(super) fn not_exported(
     object: &Bound<'_, PyAny>,
@@ -27,12 +27,12 @@ pub(super) fn not_exported(
     error: PyErr,
 ) -> PyErr {
     let py = object.py();
-    if !error.get_type(py).is(py.get_type::<PyBufferError>()) {
-        return error;
-    }
+    let is_buffer_error = error.get_type(py).is(py.get_type::<PyBufferError>());
     let text = match kind {
-        ObjectKind::NumPy => array_text(object, advice, &error).map(Some),
-        ObjectKind::Table => conjugated_text(object, &error),
+        ObjectKind::NumPy if is_buffer_error => array_text(object, advice, &error).map(Some),
+        ObjectKind::Table | ObjectKind::DLPack if is_refusal(py, &error) => {
+            Stored::of(object).map(|stored| stored.map(|stored| stored.text(advice)))
+        }
         _ => return error,
     };
     match ok_unless_exit(py, text) {
@@ -46,16 +46,68 @@ pub(super) fn not_exported(
     }
 }
 
-/// The message for a tensor of PyTorch whose conjugate bit is set.
-fn conjugated_text(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<String>> {
-    let py = object.py();
-    if Library::of(object)? != Library::PyTorch
-        || !object.call_method0(intern!(py, "is_conj"))?.is_truthy()?
-    {
-        return Ok(None);
+/// How PyTorch stores the elements of a tensor that it does not export.
+#[derive(Clone, Copy)]
+pub(super) enum Stored {
+    /// Parts of different shapes.
+    Nested,
+    Quantized,
+    /// No elements.
+    Meta,
+    /// In another layout than strides, such as `torch.sparse_csr`.
+    Sparse,
+    /// As the conjugates of what is in memory.
+    Conjugated,
+}
+
+impl Stored {
+    /// How the tensor of an object is stored; `None` for an ordinary one, and of another library.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ok_unless_exit`].
+    #[cold]
+    pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let py = object.py();
+        if Library::of(object)? != Library::PyTorch {
+            return Ok(None);
+        }
+        let has = |name| object.getattr(name)?.is_truthy();
+        let read = || -> PyResult<Option<Self>> {
+            Ok(if has(intern!(py, "is_nested"))? {
+                Some(Self::Nested)
+            } else if has(intern!(py, "is_quantized"))? {
+                Some(Self::Quantized)
+            } else if has(intern!(py, "is_meta"))? {
+                Some(Self::Meta)
+            } else if object.getattr(intern!(py, "layout"))?.str()? != "torch.strided" {
+                Some(Self::Sparse)
+            } else if object.call_method0(intern!(py, "is_conj"))?.is_truthy()? {
+                Some(Self::Conjugated)
+            } else {
+                None
+            })
+        };
+        Ok(ok_unless_exit(py, read())?.flatten())
     }
-    let reason = error.value(py).to_string();
-    Ok(Some(format!("{}; pass `x.resolve_conj()`", Bounded(&reason))))
+
+    /// The message, with a cure.
+    fn text(self, advice: &Advice) -> String {
+        let (to, keep) = match *advice {
+            Advice::Convert(to) => (to, ""),
+            Advice::InPlace(to) => (to, "and keep "),
+        };
+        let (found, cure) = match self {
+            Self::Nested => ("nested tensor", "`x.to_padded_tensor(0)`, or one of `x.unbind()`"),
+            Self::Quantized => ("quantized tensor", "`x.dequantize()`"),
+            Self::Meta => {
+                ("tensor on the device `meta`, which has no memory", "one on another device")
+            }
+            Self::Sparse => ("tensor without strides", "`x.to_dense()`"),
+            Self::Conjugated => ("tensor with the conjugate bit", "`x.resolve_conj()`"),
+        };
+        format!("{}, got a {found}; pass {keep}{cure} (PyTorch)", expected(to))
+    }
 }
 
 /// The message for an array of NumPy.
