@@ -445,6 +445,10 @@ def test_tensors_of_mlx_and_pyarrow():
     assert arguments.convert_floats(mlx.array([1, 2], dtype=mlx.bfloat16))[0] == [1, 2]
     pyarrow = require("pyarrow")
     assert arguments.convert_floats(pyarrow.array([True, False]))[0] == [1, 0]
+    missing = pyarrow.array([1, None])
+    with pytest.raises(TypeError, match=r"with missing values; pass `x\.fill_null\(0\)`"):
+        arguments.convert_bytes(missing)
+    assert arguments.convert_bytes(missing.fill_null(0)) == [1, 0]
 
 
 def test_freed_memory_is_not_converted():

@@ -76,6 +76,49 @@ def test_a_column_with_missing_values():
     assert values[0] == 1 and np.isnan(values[1])
 
 
+def nullable_columns():
+    pandas, polars = require("pandas"), require("polars")
+    of_pandas = pandas.array([1, None], dtype="Int64")
+    yield from [of_pandas, pandas.Series(of_pandas), pandas.DataFrame({"a": of_pandas})["a"]]
+    yield pandas.Index(of_pandas)
+    yield polars.Series([1, None])
+
+
+def test_missing_values_are_not_integers():
+    """The message advises an expression that is converted."""
+    for x in nullable_columns():
+        with pytest.raises(TypeError, match="expected uint8, got .* with missing values") as raised:
+            arguments.convert_bytes(x)
+        [advice] = re.findall(r"`(x\.[^`]*)`", str(raised.value))
+        assert arguments.convert_bytes(eval(advice, {"x": x})) == [1, 0]
+        with pytest.raises(TypeError, match="not a tensor.*with a value for missing ones") as raised:
+            arguments.bytes(x)
+        [advice] = re.findall(r"`(numpy\.[^`]*)`", str(raised.value))
+        assert arguments.bytes(eval(advice, {"numpy": np, "x": x})) == [1, 0]
+        values = arguments.converted(x, "float64")
+        assert values[0] == 1 and np.isnan(values[1])
+
+
+def test_missing_bools_are_not_converted():
+    for x in [require("pandas").array([True, None], dtype="boolean"), require("polars").Series([True, None])]:
+        with pytest.raises(TypeError, match="expected bool, got .* with missing values") as raised:
+            arguments.converted(x, "bool")
+        [advice] = re.findall(r"`(x\.[^`]*)`", str(raised.value))
+        assert arguments.converted(eval(advice, {"x": x}), "bool").tolist() == [True, False]
+
+
+def test_missing_values_that_are_not_the_reason():
+    pandas = require("pandas")
+    for x in [pandas.Series([1.5, None]), pandas.array([1.5, None], dtype="Float64")]:
+        with pytest.raises(TypeError, match="expected uint8, got float64, .*could be lost"):
+            arguments.convert_bytes(x)
+    with pytest.raises(TypeError, match="; pass numbers"):
+        arguments.convert_bytes(pandas.Series(["a", None]))
+    # The range is checked once the values are filled.
+    with pytest.raises(TypeError, match="with missing values"):
+        arguments.convert_bytes(pandas.array([300, None], dtype="Int64"))
+
+
 def test_units():
     """A rule of the guide: units are dropped, unless the argument accepts exact arrays only."""
     units = require("astropy.units")
@@ -153,6 +196,9 @@ def test_masked_elements_in_an_array_of_xarray():
             function(x)
         for made in re.findall(r"`(x\.[^`]*)`", str(raised.value)):
             assert arguments.floats(eval(made, {"x": x})) in ([1, 0, 3], [1, 3])
+    integers = xarray.DataArray(masked_quantity().astype("i8"))
+    with pytest.raises(TypeError, match="without masked elements, got .*DataArray"):
+        arguments.convert_bytes(integers)
     of_numbers = xarray.DataArray(np.ma.array([1.0, 2.0], mask=[0, 1]))
     values, _ = arguments.convert_floats(of_numbers)
     assert values[0] == 1 and np.isnan(values[1])

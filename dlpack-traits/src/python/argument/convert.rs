@@ -19,6 +19,7 @@ use crate::python::import::from_dlpack::{from_dlpack, import_unexplained};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::masked::{check_items, check_mask};
 use crate::python::import::missing_protocol::{Advice, instead_of};
+use crate::python::import::missing_values::filled;
 use crate::python::import::object_kind::{ObjectKind, has};
 use crate::python::interpreter::detach::detached;
 
@@ -95,16 +96,8 @@ mod sealed {
 
 impl<T: ImportedElement, const N: usize> sealed::FromObject for PyTensor<'_, T, N> {
     fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (tensor, source) = match import_unexplained(object, &ImportOptions::new()) {
-            Ok(tensor) => (tensor, object.clone()),
-            Err(error) => by_numpy_after(object, error, T::DTYPE)?,
-        };
-        let tensor = match T::DTYPE {
-            Some(to) if to != tensor.dtype() && tensor.device().is_host() => {
-                cast(object, &tensor, to)?
-            }
-            _ => tensor,
-        };
+        let (tensor, source) =
+            converted(object, T::DTYPE).map_err(|error| or_missing(object, T::DTYPE, error))?;
         checks::check::<T>(object, &tensor, N)?;
         Ok(Self::new(tensor, source.unbind()))
     }
@@ -124,6 +117,58 @@ impl<A: Convertible> Deref for Convert<A> {
     #[inline]
     fn deref(&self) -> &A {
         &self.0
+    }
+}
+
+/// Imports an object as elements of a type if it is known, and converts it if necessary. Returns the
+/// array that was imported, too.
+#[inline]
+fn converted<'py>(
+    object: &Bound<'py, PyAny>,
+    to: Option<DataType>,
+) -> PyResult<(ImportedTensor, Bound<'py, PyAny>)> {
+    let (tensor, source) = match import_unexplained(object, &ImportOptions::new()) {
+        Ok(tensor) => (tensor, object.clone()),
+        Err(error) => by_numpy_after(object, error, to)?,
+    };
+    let tensor = match to {
+        Some(to) if to != tensor.dtype() && tensor.device().is_host() => cast(object, &tensor, to)?,
+        _ => tensor,
+    };
+    Ok((tensor, source))
+}
+
+/// Replaces a `TypeError` by one about missing values, if the object converts without them: a column
+/// of pandas, polars or Arrow, whose integers become floats if some are missing.
+#[cold]
+fn or_missing(object: &Bound<'_, PyAny>, to: Option<DataType>, error: PyErr) -> PyErr {
+    let py = object.py();
+    if !error.is_instance_of::<PyTypeError>(py) {
+        return error;
+    }
+    // A value that does not fit is the next error.
+    let accepts = |filled: &Bound<'_, PyAny>| match converted(filled, to) {
+        Err(error) if error.is_instance_of::<PyValueError>(py) => {
+            discard(py, error);
+            Ok(true)
+        }
+        made => made.map(|_| true),
+    };
+    let text = filled(object, accepts).and_then(|filled| {
+        let Some(filled) = filled else { return Ok(None) };
+        let class = class_name(&object.get_type())?;
+        let expected = expected(to);
+        Ok(Some(format!(
+            "{expected}, got {class} with missing values; pass `{filled}` with a value for them"
+        )))
+    });
+    match text {
+        Ok(None) => error,
+        Ok(Some(text)) => {
+            discard(py, error);
+            PyTypeError::new_err(text)
+        }
+        Err(masked) => masked,
     }
 }
 

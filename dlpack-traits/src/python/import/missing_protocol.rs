@@ -10,9 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::dtype::DataType;
+use crate::ffi;
 use crate::import::is_of_numpy;
 use crate::python::convert::{class_name, discard, is_exit, ok_or_discard};
 use crate::python::import::masked::check_mask;
+use crate::python::import::missing_values::filled_integers;
 use crate::python::import::object_kind::{ObjectKind, has_numbers};
 
 /// Returns the exception of an import: an `AttributeError` that suggests what to pass if the
@@ -90,6 +92,16 @@ pub(in crate::python) fn text_of(
             _ => "`numpy.frombuffer(x, 'uint8')`".to_string(),
         },
         Advice::Convert(Some(dtype)) if is_of_numpy(dtype) => {
+            if kind == ObjectKind::Array
+                && matches!(dtype.code(), ffi::kDLInt | ffi::kDLUInt | ffi::kDLBool)
+            {
+                if let Some(filled) = filled_integers(object)? {
+                    return Ok(format!(
+                        "{found}; pass `numpy.asarray({filled}, '{dtype}')` with a value for \
+                         missing ones"
+                    ));
+                }
+            }
             format!("`numpy.asarray(x, '{dtype}')`")
         }
         Advice::Convert(_) => "`numpy.asarray(x)`".to_string(),

@@ -15,6 +15,8 @@ pub(in crate::python) mod masked;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod missing_protocol;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod missing_values;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod object_kind;
 pub(in crate::python) mod retry;
 #[cfg(feature = "pyo3")]

@@ -147,22 +147,33 @@ fn holds(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
 ///
 /// Those of [`ok_unless_exit`].
 pub(in crate::python) fn has_numbers(object: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+    // `g` and `G` are floats of a size that depends on the platform.
+    if matches!(letter_of_dtype(object, "char")?, Some('g' | 'G')) {
+        return Ok(Some(false));
+    }
+    Ok(kind_of_dtype(object)?.map(|kind| "biufc".contains(kind)))
+}
+
+/// The `kind` of the dtype that an object states, as of NumPy.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(in crate::python) fn kind_of_dtype(object: &Bound<'_, PyAny>) -> PyResult<Option<char>> {
+    letter_of_dtype(object, "kind")
+}
+
+/// An attribute of the dtype that an object states, which is a text of one letter.
+fn letter_of_dtype(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<char>> {
     let py = object.py();
-    let read = || -> PyResult<Option<bool>> {
+    let read = || -> PyResult<Option<char>> {
         let dtype = match object.getattr(intern!(py, "dtype")) {
             Err(error) if error.is_instance_of::<PyAttributeError>(py) => return Ok(None),
             dtype => dtype?,
         };
-        let text = |name| -> PyResult<Option<char>> {
-            let Some(found) = dtype.getattr_opt(name)? else { return Ok(None) };
-            let Ok(found) = found.cast_into::<PyString>() else { return Ok(None) };
-            Ok(found.to_string_lossy().chars().next())
-        };
-        // `g` and `G` are floats of a size that depends on the platform.
-        if matches!(text("char")?, Some('g' | 'G')) {
-            return Ok(Some(false));
-        }
-        Ok(text("kind")?.map(|kind| "biufc".contains(kind)))
+        let Some(found) = dtype.getattr_opt(name)? else { return Ok(None) };
+        let Ok(found) = found.cast_into::<PyString>() else { return Ok(None) };
+        Ok(found.to_string_lossy().chars().next())
     };
     Ok(ok_unless_exit(py, read())?.flatten())
 }

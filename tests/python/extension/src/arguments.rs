@@ -135,6 +135,12 @@ fn convert_any(x: Convert<PyTensor<'_>>) -> (String, Vec<i64>) {
     (x.dtype().to_string(), x.shape().to_vec())
 }
 
+/// The bytes of an array.
+#[pyfunction]
+fn bytes(x: PyTensor<'_, u8, 1>) -> Vec<u16> {
+    x.elements().iter().map(u16::from).collect()
+}
+
 /// A pixel.
 #[derive(Clone, Copy, Element)]
 #[dlpack(any_bits)]
@@ -351,6 +357,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(convert_bytes, m)?)?;
     arguments.add_function(wrap_pyfunction!(convert_any, m)?)?;
     arguments.add_function(wrap_pyfunction!(pixels, m)?)?;
+    arguments.add_function(wrap_pyfunction!(bytes, m)?)?;
     arguments.add_function(wrap_pyfunction!(points, m)?)?;
     arguments.add_function(wrap_pyfunction!(count_true, m)?)?;
     arguments.add_function(wrap_pyfunction!(detached_sum, m)?)?;
