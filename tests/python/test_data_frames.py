@@ -91,7 +91,7 @@ def test_missing_values_are_not_integers():
             arguments.convert_bytes(x)
         [advice] = re.findall(r"`(x\.[^`]*)`", str(raised.value))
         assert arguments.convert_bytes(eval(advice, {"x": x})) == [1, 0]
-        with pytest.raises(TypeError, match="not a tensor.*with a value for missing ones") as raised:
+        with pytest.raises(TypeError, match="not a tensor.*a value for missing ones") as raised:
             arguments.bytes(x)
         [advice] = re.findall(r"`(numpy\.[^`]*)`", str(raised.value))
         assert arguments.bytes(eval(advice, {"numpy": np, "x": x})) == [1, 0]
@@ -100,7 +100,8 @@ def test_missing_values_are_not_integers():
 
 
 def test_missing_bools_are_not_converted():
-    for x in [require("pandas").array([True, None], dtype="boolean"), require("polars").Series([True, None])]:
+    pandas, polars = require("pandas"), require("polars")
+    for x in [pandas.array([True, None], dtype="boolean"), polars.Series([True, None])]:
         with pytest.raises(TypeError, match="expected bool, got .* with missing values") as raised:
             arguments.converted(x, "bool")
         [advice] = re.findall(r"`(x\.[^`]*)`", str(raised.value))
@@ -136,6 +137,56 @@ def test_units():
     for function in [arguments.exact, arguments.exact_converted]:
         with pytest.raises(TypeError, match="without a unit.*Quantity"):
             function(quantity)
+
+
+class Wrapper:
+    """It passes on the attributes of an array."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["array"], name)
+
+
+class Lazy:
+    """A collection of the protocol of Dask."""
+
+    def __init__(self, array):
+        self.compute = lambda: array
+
+    def __dask_graph__(self):
+        return {}
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.compute(), dtype)
+
+
+class Masks:
+    """Its `__array__` has the mask."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+def test_masked_elements_in_a_wrapper():
+    """Rule W7."""
+    hidden = np.ma.array([1, 2], mask=[0, 1], dtype="f4")
+    shown = np.ma.array([1, 2], mask=[0, 0], dtype="f4")
+    for of, functions in [
+        (Wrapper, [arguments.floats, arguments.convert_floats, testing.import_tensor]),
+        (Lazy, [arguments.convert_floats]),
+        (Masks, [arguments.convert_floats]),
+    ]:
+        for function in functions:
+            with pytest.raises(TypeError, match="without masked elements") as raised:
+                function(of(hidden))
+            for made in re.findall(r"`((?:numpy\.|x\.)[^`]*[)\]])`", str(raised.value)):
+                function(eval(made, {"numpy": np, "x": of(hidden)}))
+            function(of(shown))
 
 
 def masked_quantity():
@@ -204,16 +255,22 @@ def test_masked_elements_in_an_array_of_xarray():
     assert values[0] == 1 and np.isnan(values[1])
 
 
+def test_masked_elements_of_a_lazy_array():
+    """Of Dask, whose `__array__` drops the mask. xarray makes numbers of masked elements."""
+    array, xarray = require("dask.array"), require("xarray")
+    hidden, shown = array.ma.masked_equal(array.arange(4, chunks=2), 1), array.arange(4, chunks=2)
+    with pytest.raises(TypeError, match="without masked elements, got") as raised:
+        arguments.convert_floats(hidden)
+    for made in re.findall(r"`(x\.[^`]*)`", str(raised.value)):
+        assert arguments.convert_floats(eval(made, {"x": hidden}))[0] in ([0, 0, 2, 3], [0, 2, 3])
+    values, _ = arguments.convert_floats(xarray.DataArray(hidden))
+    assert np.isnan(values[1]) and values[2:] == [2, 3]
+    for given in [shown, xarray.DataArray(shown)]:
+        assert arguments.convert_floats(given)[0] == [0, 1, 2, 3]
+
+
 def test_negated_elements_in_a_wrapper():
     torch = require("torch")
-
-    class Wrapper:
-        def __init__(self, tensor):
-            self.tensor = tensor
-
-        def __getattr__(self, name):
-            return getattr(self.__dict__["tensor"], name)
-
     with pytest.raises(AttributeError) as raised:
         testing.import_tensor(Wrapper(torch.tensor([1 + 2j]).conj().imag))
     assert "negative bit" in str(raised.value.__cause__)

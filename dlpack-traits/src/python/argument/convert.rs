@@ -17,7 +17,7 @@ use crate::python::adopt::is_without_memory;
 use crate::python::convert::{Bounded, class_name, discard, is_exit, is_refusal};
 use crate::python::import::from_dlpack::{from_dlpack, import_unexplained};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::masked::{check_items, check_mask};
+use crate::python::import::masked::{check_items, check_mask, check_mask_of, computed};
 use crate::python::import::missing_protocol::{Advice, instead_of};
 use crate::python::import::missing_values::filled;
 use crate::python::import::object_kind::{ObjectKind, has};
@@ -55,6 +55,8 @@ use crate::python::interpreter::detach::detached;
 ///
 /// Floats include `float16`, `bfloat16` and those of 8 bits. A tensor of PyTorch that requires a
 /// gradient is converted as `x.detach()` is.
+///
+/// A masked element of `numpy.ma` is a `TypeError`, also in an item of a list or in an array of Dask.
 ///
 /// The number of dimensions and the device are not converted.
 /// [`as_object`](PyTensor::as_object) is the array that was passed, or the array that NumPy
@@ -263,9 +265,10 @@ fn by_numpy<'py>(
         // `numpy.asarray` would make an array of text.
         numpy.call_method1(asarray, (PyMemoryView::from(object)?,))?
     } else {
+        let (computed, expression) = computed(object)?;
         // A masked array remains one.
-        let made = numpy.call_method1(intern!(py, "asanyarray"), (object,))?;
-        check_mask(&made)?;
+        let made = numpy.call_method1(intern!(py, "asanyarray"), (computed,))?;
+        check_mask_of(&made, expression)?;
         numpy.call_method1(asarray, (made,))?
     };
     let dtype = array.getattr(intern!(py, "dtype"))?;

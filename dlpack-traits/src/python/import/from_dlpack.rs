@@ -121,14 +121,12 @@ fn import_any(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResul
         if let Some(tensor) = numpy::tensor_of(object) {
             return Ok(tensor);
         }
-    } else {
-        // The lookup of a table loads it too.
-        NumPy::of_class(&object.get_type())?;
     }
     if object.is_exact_instance_of::<PyCapsule>() {
         return out_of_capsule(object, options);
     }
     let passed_on;
+    // The lookup of the type loads NumPy if it is a class of arrays.
     let exporter = if has_lazy_bits(object)? {
         passed_on = exporter_of(object)?;
         passed_on.as_ref()

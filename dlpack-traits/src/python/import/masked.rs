@@ -21,17 +21,44 @@ const MAX_NDIM: usize = 64;
 /// `TypeError`, and what NumPy raises.
 #[cold]
 pub(in crate::python) fn check_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    check_mask_of(object, "x")
+}
+
+/// As [`check_mask`], for an object that the expression `x` makes.
+///
+/// # Errors
+///
+/// Those of [`check_mask`].
+#[cold]
+pub(in crate::python) fn check_mask_of(object: &Bound<'_, PyAny>, x: &str) -> PyResult<()> {
     let Some((Mask { hides: true, is_of_numpy }, part)) = mask_of(object)? else { return Ok(()) };
     let without = if is_of_numpy {
-        format!("`x{part}.compressed()`")
+        format!("`{x}{part}.compressed()`")
     } else {
-        format!("`x{part}.unmasked[~x{part}.mask]`")
+        format!("`{x}{part}.unmasked[~{x}{part}.mask]`")
     };
     Err(PyTypeError::new_err(format!(
-        "expected an array without masked elements, got {} with some; pass `x{part}.filled(0)` with \
+        "expected an array without masked elements, got {} with some; pass `{x}{part}.filled(0)` with \
          a value for them, or {without} without them",
         class_name(&object.get_type())?
     )))
+}
+
+/// Returns what NumPy makes an array of with its mask, and an expression for this array: an object
+/// itself, or the result of a lazy collection of Dask, whose `__array__` drops masks.
+///
+/// # Errors
+///
+/// What the computation raises.
+#[cold]
+pub(in crate::python) fn computed<'py>(
+    object: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, &'static str)> {
+    if has(&object.get_type(), "__dask_graph__")? {
+        let made = object.call_method0(intern!(object.py(), "compute"))?;
+        return Ok((made, "x.compute()"));
+    }
+    Ok((object.clone(), "numpy.asanyarray(x)"))
 }
 
 /// The mask of an array of NumPy, or of the one in a wrapper, and the attribute of the wrapper that
