@@ -29,8 +29,8 @@ const PLAIN: [&str; 11] = [
 /// nowhere.
 const NUMBERS: [&str; 5] = [
     "backend::gpu::vendor::Vendor::attributes",
-    "backend::pointer_attributes::PointerAttributes::attributes",
-    "backend::oneapi::usm::OneApi::recognize",
+    "backend::backend_trait::Backend::attributes",
+    "backend::oneapi::OneApi::recognize",
     "backend::backend_set::Backends::attributes",
     "backend::stream::StreamHandle::from_ptr",
 ];

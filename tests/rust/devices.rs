@@ -8,6 +8,7 @@ mod devices {
     mod cpu;
     mod device_tensor;
     mod failures;
+    mod five_functions;
     mod frees;
     mod lost;
     pub(crate) mod npu;

@@ -179,9 +179,9 @@ impl fmt::Debug for CopySource<'_> {
 }
 
 /// A backend is a set of one.
-// SAFETY: 1. and 2. It is new memory of the backend's allocator, by 1 of `Allocator`, and
+// SAFETY: 1. and 2. It is new memory of the backend's allocator, by 1 of `Backend::allocate`, and
 // `DeviceBuffer` does the hand-off. 3. By 1 of `WorkStream::new`. 4. By 1 of
-// `PointerAttributes`.
+// `Backend::attributes`.
 #[diagnostic::do_not_recommend]
 unsafe impl<B: Backend> Backends for B {
     const HAS_STREAMS: bool = B::RULES.has_streams();
@@ -192,13 +192,11 @@ unsafe impl<B: Backend> Backends for B {
 
     fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
         let device = served::<B>(prototype.device())?;
-        if let Some(allocate) = B::TENSOR {
-            return allocate(prototype);
+        if let Some(tensor) = B::allocate_tensor(prototype)? {
+            return Ok(tensor);
         }
-        let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
-        let stream = B::current_stream(device)?;
         let (dtype, byte_len) = (prototype.dtype(), prototype.byte_len());
-        let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
+        let buffer = DeviceBuffer::<B>::allocated(B::current_stream(device)?, dtype, byte_len)?;
         let owner = SharedOwner::new(buffer).ok_or(Error::OutOfMemory { bytes: byte_len })?;
         compact_managed(owner, prototype.shape(), ConsumerPlace::Stream)
     }
@@ -212,27 +210,24 @@ unsafe impl<B: Backend> Backends for B {
         if to.len() != from.byte_len() {
             return Err(Error::Custom("a copy to the host needs as many bytes there"));
         }
-        let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy to the host" })?;
         let stream = WorkStream::<B>::current(device)?;
         from.order_before_work_stream()?;
         // SAFETY: 1. By 1 of `CopySource::new`, `from` has the bytes when the stream
         // reaches the copy.
-        unsafe { to_host(&memcpy, &stream, from.place(), to) }
+        unsafe { to_host(&stream, from.place(), to) }
     }
 
     fn copy_on_device(from: CopySource<'_>, consumer: StreamArg<'_>) -> Result<SharedOwner, Error> {
         let device = served::<B>(from.device())?;
-        let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
-        let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy" })?;
         let stream = WorkStream::<B>::current(device)?;
         from.order_before_work_stream()?;
         let byte_len = from.byte_len();
-        let buffer = DeviceBuffer::allocated(allocator, stream, from.dtype(), byte_len)?;
+        let buffer = DeviceBuffer::allocated(stream, from.dtype(), byte_len)?;
         if byte_len != 0 {
             // SAFETY: 1. By 1 of `CopySource::new`, `from` has the bytes when the stream
             // reaches the copy, and until the copy is done; the buffer has as many, is new,
             // and is freed after the work of its stream.
-            unsafe { (memcpy.copy)(buffer.stream(), from.place(), buffer.place(), byte_len) }?;
+            unsafe { B::copy(buffer.stream(), from.place(), buffer.place(), byte_len) }?;
             buffer.stream().synchronize()?;
         }
         buffer.sync_for(consumer)?;
@@ -240,10 +235,7 @@ unsafe impl<B: Backend> Backends for B {
     }
 
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
-        let device = served::<B>(hint)?;
-        let known =
-            B::ATTRIBUTES.ok_or(Error::Unsupported { device, what: "pointer attributes" })?;
-        (known.attributes)(data, hint)
+        B::attributes(data, served::<B>(hint)?)
     }
 }
 

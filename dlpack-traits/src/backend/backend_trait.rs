@@ -1,6 +1,4 @@
-//! The runtime of a device, as a type: [`Backend`], and what its items name in turn: a stream of
-//! it ([`WorkStream`]), and the proofs that it implements the optional traits ([`AllocatorOf`],
-//! [`MemcpyOf`], [`AttributesOf`]).
+//! The runtime of a device, as a type ([`Backend`]), and a stream of it ([`WorkStream`]).
 //!
 //! The stream, its handle and its device are one value, so streams can be compared as
 //! numbers, a vendor's stream needs no function that returns its handle, and an export to
@@ -8,9 +6,9 @@
 
 use core::ffi::c_void;
 use core::fmt;
-use core::marker::PhantomData;
 use core::ptr::NonNull;
 
+use super::blocking::run_blocking;
 use super::memory::{Attributes, MemoryRef};
 use super::prototype::Prototype;
 use super::stream::{Stream, StreamHandle};
@@ -26,15 +24,15 @@ use crate::stream::StreamArg;
 /// A backend for a new device implements five functions, two of this trait and three of its
 /// [`Stream`], and names its [`DEVICE_TYPES`](Self::DEVICE_TYPES), its stream type and its event
 /// type. It sets the constant [`STREAMS_LAST`](Self::STREAMS_LAST) if its streams are reference
-/// counted. Everything else has a default. A constant such as `Some(AllocatorOf::THIS)` declares
-/// that the backend implements an optional trait.
+/// counted. Everything else has a default: a function that the backend does not implement returns
+/// [`Error::Unsupported`], which names what is missing.
 ///
 /// | to | implement |
 /// |---|---|
-/// | export tensors | `Backend` and `Stream` |
-/// | allocate, for consumers and [`DeviceBuffer`](super::DeviceBuffer) | [`Allocator`](super::Allocator) |
-/// | copy tensors to the host | [`Memcpy`](super::Memcpy) |
-/// | check foreign pointers | [`PointerAttributes`](super::PointerAttributes) |
+/// | export tensors | the five functions |
+/// | allocate, for consumers and [`DeviceBuffer`](super::DeviceBuffer) | [`allocate`](Self::allocate) and [`deallocate`](Self::deallocate) |
+/// | copy to, from and on the device | [`copy`](Self::copy) |
+/// | check foreign pointers | [`attributes`](Self::attributes) |
 ///
 /// Any thread may call any of the functions, concurrently. They report failures as an
 /// [`Error`]; [`Error::Device`] carries error codes of the device's runtime. A machine
@@ -59,6 +57,10 @@ use crate::stream::StreamArg;
 ///    a consumer may be a library of the host, which reads at once.
 /// 7. The handle of a stream that [`keep_stream`](Self::keep_stream) returned names the
 ///    stream, on every thread, for as long as it is kept.
+/// 8. An implementation of [`allocate`](Self::allocate), [`deallocate`](Self::deallocate),
+///    [`deallocate_after_all`](Self::deallocate_after_all), [`copy`](Self::copy) or
+///    [`attributes`](Self::attributes) does what the section "Promises" of its documentation
+///    says. Their defaults do.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the backend of a device",
     label = "not a `Backend`",
@@ -131,25 +133,148 @@ pub unsafe trait Backend: Sized + 'static {
     /// (`stream=-1`) are rejected.
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> = None;
 
-    /// `Some(AllocatorOf::THIS)` if the backend implements [`Allocator`](super::Allocator).
-    const ALLOCATOR: Option<AllocatorOf<Self>> = None;
+    /// Allocates zeroed memory, for work on the stream. `byte_len` is at least 1.
+    ///
+    /// By default a backend does not allocate. Exporting needs no allocator.
+    ///
+    /// # Promises
+    ///
+    /// 1. The result is the address of `byte_len` bytes of the stream's device, aligned to 64
+    ///    bytes or better, or the handle of an object with as many. No one else uses them until
+    ///    [`deallocate`](Self::deallocate).
+    /// 2. Work that is enqueued on the stream later finds zeros in them, and so does work that
+    ///    is ordered after such work.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], and those of the runtime; [`Error::Unsupported`] by default.
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        let _ = byte_len;
+        Err(Error::Unsupported { device: stream.device(), what: "allocator" })
+    }
 
-    /// A faster way to allocate a tensor than through a buffer of the allocator, if there
-    /// is one.
+    /// Frees memory after the work on the stream. It does not wait on the host if the
+    /// runtime can free in the order of the stream.
+    ///
+    /// # Promises
+    ///
+    /// 1. The memory stays until all work is done that was enqueued on the stream before.
+    /// 2. If the processor can follow its address, the call has waited for that work by
+    ///    the time the processor may be given the memory again: an allocator of the host takes
+    ///    no part in the order of streams.
+    /// 3. Any thread may call it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime; [`Error::Unsupported`] by default. The memory is then leaked.
+    ///
+    /// # Safety
+    ///
+    /// 1. `data` came from `allocate` with the same device and `byte_len`, and was
+    ///    not freed.
+    /// 2. All work on it is done, or ordered before what is now enqueued on the
+    ///    stream.
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let _ = (data, byte_len);
+        Err(Error::Unsupported { device: stream.device(), what: "allocator" })
+    }
+
+    /// Frees memory that a consumer may use on any stream, after the work on all of them.
+    /// By default the host waits for the device, and then calls `deallocate`.
+    ///
+    /// # Promises
+    ///
+    /// Those of [`deallocate`](Self::deallocate), for all work of the device.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime. The memory is then leaked.
+    ///
+    /// # Safety
+    ///
+    /// 1. `data` came from `allocate` with the same device and `byte_len`, and was
+    ///    not freed.
+    /// 2. All work on it is done, or enqueued on some stream of the device.
+    unsafe fn deallocate_after_all(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        synchronize_device::<Self>(stream.device())?;
+        // SAFETY: 1. By our caller's 1. 2. By our caller's 2, and 4 of `Backend`, all work
+        // on it is done.
+        unsafe { Self::deallocate(stream, data, byte_len) }
+    }
+
+    /// Enqueues a copy of `byte_len` bytes, at least 1, on the stream. One of the places
+    /// may be on [`Device::CPU`].
+    ///
+    /// By default a backend does not copy. Exporting needs no copies.
+    ///
+    /// # Promises
+    ///
+    /// 1. It reads and writes no more than those bytes, in the order of the stream.
+    /// 2. If it returns [`Error::Unsupported`] or [`Error::SizeOverflow`], nothing was
+    ///    enqueued. After another error the copy may still be pending, and the caller keeps the
+    ///    memory of the host alive.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime; [`Error::Unsupported`] for two places between which it cannot
+    /// copy, and by default.
+    ///
+    /// # Safety
+    ///
+    /// 1. Until the work is done, `from` may be read and `to` written, for
+    ///    `byte_len` bytes; they do not overlap.
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: MemoryRef,
+        to: MemoryRef,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let _ = (from, byte_len);
+        let what = if to.device == Device::CPU { "copy to the host" } else { "copy" };
+        Err(Error::Unsupported { device: stream.device(), what })
+    }
+
+    /// The attributes of an address or handle: a foreign struct names a device too, but may
+    /// be wrong. The pointer is not dereferenced.
+    ///
+    /// # Promises
+    ///
+    /// 1. The result is right, for memory that is alive.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBackend`] with `hint` for memory that does not belong to the runtime, and
+    /// those of the runtime; [`Error::Unsupported`] by default.
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let _ = data;
+        Err(Error::Unsupported { device: hint, what: "pointer attributes" })
+    }
+
+    /// Allocates a tensor without a buffer, as 1 of [`Backends`](super::Backends) promises; `None`
+    /// to allocate it in a [`DeviceBuffer`](super::DeviceBuffer). For the host, whose memory has
+    /// one owner and no streams.
     #[doc(hidden)]
-    const TENSOR: Option<AllocateTensor> = None;
-
-    /// `Some(MemcpyOf::THIS)` if the backend implements [`Memcpy`](super::Memcpy).
-    const MEMCPY: Option<MemcpyOf<Self>> = None;
-
-    /// `Some(AttributesOf::THIS)` if the backend implements
-    /// [`PointerAttributes`](super::PointerAttributes).
-    const ATTRIBUTES: Option<AttributesOf<Self>> = None;
+    fn allocate_tensor(prototype: &Prototype<'_>) -> Result<Option<ManagedTensor>, Error> {
+        let _ = prototype;
+        Ok(None)
+    }
 }
 
-/// A function that allocates a tensor for a prototype.
-#[doc(hidden)]
-pub type AllocateTensor = fn(&Prototype<'_>) -> Result<ManagedTensor, Error>;
+/// Waits on the host for all work of the device.
+pub(super) fn synchronize_device<B: Backend>(device: Device) -> Result<(), Error> {
+    match B::SYNCHRONIZE_DEVICE {
+        Some(synchronize) => run_blocking(|| synchronize(device)),
+        None => Err(Error::StreamUntracked { device }),
+    }
+}
 
 /// A stream of a backend on which work is launched: the stream, its handle, and
 /// its device.
@@ -245,50 +370,5 @@ impl<B: Backend> Clone for WorkStream<B> {
 impl<B: Backend> fmt::Debug for WorkStream<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} of {}", self.handle, self.device)
-    }
-}
-
-/// The type of [`Allocator::deallocate`](super::Allocator::deallocate).
-type Deallocate<B> = unsafe fn(&WorkStream<B>, NonNull<c_void>, usize) -> Result<(), Error>;
-
-/// Defines a struct whose value proves that a backend implements an optional trait.
-macro_rules! proof {
-    ($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),+ $(,)? }) => {
-        $(#[$doc])*
-        pub struct $name<B: Backend> {
-            $(pub(super) $field: $type,)+
-            pub(super) of: PhantomData<fn() -> B>,
-        }
-
-        impl<B: Backend> fmt::Debug for $name<B> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(concat!(stringify!($name), "::THIS"))
-            }
-        }
-    };
-}
-
-proof! {
-    /// Proof that a backend implements [`Allocator`](super::Allocator): the value of [`Backend::ALLOCATOR`].
-    AllocatorOf {
-        allocate: fn(&WorkStream<B>, usize) -> Result<NonNull<c_void>, Error>,
-        deallocate: Deallocate<B>,
-        deallocate_after_all: Deallocate<B>,
-    }
-}
-
-proof! {
-    /// Proof that a backend implements [`Memcpy`](super::Memcpy): the value of [`Backend::MEMCPY`].
-    MemcpyOf {
-        copy: unsafe fn(&WorkStream<B>, MemoryRef, MemoryRef, usize) -> Result<(), Error>,
-    }
-}
-
-proof! {
-    /// Proof that a backend implements
-    /// [`PointerAttributes`](super::PointerAttributes): the value of
-    /// [`Backend::ATTRIBUTES`].
-    AttributesOf {
-        attributes: fn(*const c_void, Device) -> Result<Attributes, Error>,
     }
 }

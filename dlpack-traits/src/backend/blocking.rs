@@ -8,8 +8,6 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::backend_trait::Backend;
-use crate::device::Device;
 use crate::error::Error;
 
 /// Calls the closure, which waits, exactly once, so that other threads can run
@@ -39,12 +37,4 @@ pub(super) fn run_blocking(
     let mut outcome = None;
     around(&mut || outcome = Some(wait()));
     outcome.unwrap_or_else(wait)
-}
-
-/// Waits on the host for all work of the device.
-pub(super) fn synchronize_device<B: Backend>(device: Device) -> Result<(), Error> {
-    match B::SYNCHRONIZE_DEVICE {
-        Some(synchronize) => run_blocking(|| synchronize(device)),
-        None => Err(Error::StreamUntracked { device }),
-    }
 }

@@ -13,11 +13,11 @@ use core::fmt;
 use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 
-use super::backend_trait::{AllocatorOf, MemcpyOf};
-use super::blocking::{run_blocking, synchronize_device};
+use super::backend_trait::synchronize_device;
+use super::blocking::run_blocking;
 use super::memory::MemoryRef;
 use super::staged::{from_host, to_host};
-use super::{Allocator, Backend, ConsumerStreams, Memcpy, Stream, WorkStream, deferred_free};
+use super::{Backend, ConsumerStreams, Stream, WorkStream, deferred_free};
 use crate::byte_atomic;
 use crate::copy::Copied;
 use crate::describe::check_imported;
@@ -64,13 +64,13 @@ struct Allocation<B: Backend> {
     dtype: DataType,
     stream: WorkStream<B>,
     uses: ConsumerStreams<B>,
-    owner: Owner<B>,
+    owner: Owner,
 }
 
 /// What frees the memory.
-enum Owner<B: Backend> {
+enum Owner {
     /// The backend's allocator, which returned this address or handle.
-    Backend(AllocatorOf<B>, NonNull<c_void>),
+    Backend(NonNull<c_void>),
     /// A value of the caller's: dropping it frees the memory.
     Value(ManuallyDrop<Box<dyn Any + Send + Sync>>, FreeOrder),
     /// Another record of the same memory, which is on the list of deferred frees.
@@ -95,19 +95,14 @@ unsafe impl<B: Backend> Send for Allocation<B> {}
 // SAFETY: through `&Allocation`, the address is only copied, and uses are recorded by atomics.
 unsafe impl<B: Backend> Sync for Allocation<B> {}
 
-// The bounds are on the functions, so that the compiler reports a missing trait with the
-// messages of `on_unimplemented`.
 impl<B: Backend> DeviceBuffer<B> {
     /// Allocates `len` elements, all of them zero, for work on the current stream.
     ///
     /// # Errors
     ///
-    /// [`Error::UnsupportedDType`], [`Error::SizeOverflow`],
-    /// [`Error::OutOfMemory`], and those of the device.
-    pub fn zeroed(device: Device, dtype: DataType, len: usize) -> Result<Self, Error>
-    where
-        B: Allocator,
-    {
+    /// [`Error::UnsupportedDType`], [`Error::SizeOverflow`], [`Error::OutOfMemory`],
+    /// [`Error::Unsupported`] for a backend that does not allocate, and those of the device.
+    pub fn zeroed(device: Device, dtype: DataType, len: usize) -> Result<Self, Error> {
         Self::zeroed_on(WorkStream::current(device)?, dtype, len)
     }
 
@@ -116,12 +111,9 @@ impl<B: Backend> DeviceBuffer<B> {
     /// # Errors
     ///
     /// Those of [`zeroed`](Self::zeroed).
-    pub fn zeroed_on(stream: WorkStream<B>, dtype: DataType, len: usize) -> Result<Self, Error>
-    where
-        B: Allocator,
-    {
+    pub fn zeroed_on(stream: WorkStream<B>, dtype: DataType, len: usize) -> Result<Self, Error> {
         let byte_len = Self::byte_len_of(dtype, len)?;
-        Self::allocated(AllocatorOf::THIS, stream, dtype, byte_len)
+        Self::allocated(stream, dtype, byte_len)
     }
 
     /// Size in bytes of `len` contiguous elements.
@@ -138,21 +130,15 @@ impl<B: Backend> DeviceBuffer<B> {
     ///
     /// # Errors
     ///
-    /// Those of [`zeroed`](Self::zeroed).
-    pub fn from_slice<T: Element>(device: Device, elements: &[T]) -> Result<Self, Error>
-    where
-        B: Allocator + Memcpy,
-    {
-        let buffer = Self::allocated(
-            AllocatorOf::THIS,
-            WorkStream::current(device)?,
-            T::DTYPE,
-            size_of_val(elements),
-        )?;
+    /// Those of [`zeroed`](Self::zeroed), and [`Error::Unsupported`] for a backend that does not
+    /// copy.
+    pub fn from_slice<T: Element>(device: Device, elements: &[T]) -> Result<Self, Error> {
+        let stream = WorkStream::current(device)?;
+        let buffer = Self::allocated(stream, T::DTYPE, size_of_val(elements))?;
         let bytes = bytes_of(elements);
         // SAFETY: 1. The buffer is new, has as many bytes, and is freed after the work of its
         // stream.
-        unsafe { from_host(&MemcpyOf::THIS, buffer.stream(), bytes, buffer.place()) }?;
+        unsafe { from_host(buffer.stream(), bytes, buffer.place()) }?;
         Ok(buffer)
     }
 
@@ -161,12 +147,10 @@ impl<B: Backend> DeviceBuffer<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::ElementMismatch`], [`Error::OutOfMemory`], and those of the device; for an import
-    /// that is not contiguous, those of [`elements`](crate::ImportedTensor::elements).
-    pub fn to_vec<T: AnyBits>(&self) -> Result<Vec<T>, Error>
-    where
-        B: Memcpy,
-    {
+    /// [`Error::ElementMismatch`], [`Error::OutOfMemory`], [`Error::Unsupported`] for a backend
+    /// that does not copy, and those of the device; for an import that is not contiguous, those of
+    /// [`elements`](crate::ImportedTensor::elements).
+    pub fn to_vec<T: AnyBits>(&self) -> Result<Vec<T>, Error> {
         if self.dtype() != T::DTYPE {
             return Err(Error::ElementMismatch { requested: T::DTYPE, found: self.dtype() });
         }
@@ -183,10 +167,7 @@ impl<B: Backend> DeviceBuffer<B> {
     }
 
     /// Copies bytes to the host, from the first one on, after the work on the buffer's stream.
-    fn read(&self, to: &mut [u8]) -> Result<(), Error>
-    where
-        B: Memcpy,
-    {
+    fn read(&self, to: &mut [u8]) -> Result<(), Error> {
         let len = to.len().min(self.byte_len());
         let to = to.get_mut(..len).unwrap_or_default();
         if self.device() == Device::CPU {
@@ -200,12 +181,11 @@ impl<B: Backend> DeviceBuffer<B> {
             return Ok(());
         }
         // SAFETY: 1. The buffer has the bytes, and is freed after the work of its stream.
-        unsafe { to_host(&MemcpyOf::THIS, self.stream(), self.place(), to) }
+        unsafe { to_host(self.stream(), self.place(), to) }
     }
 
     /// Allocates memory by the backend's allocator.
     pub(super) fn allocated(
-        allocator: AllocatorOf<B>,
         stream: WorkStream<B>,
         dtype: DataType,
         byte_len: usize,
@@ -215,10 +195,10 @@ impl<B: Backend> DeviceBuffer<B> {
         }
         deferred_free::work_off();
         // At least one byte: an empty buffer has an address, or a handle, too.
-        let data = (allocator.allocate)(&stream, byte_len.max(1))?;
+        let data = B::allocate(&stream, byte_len.max(1))?;
         let window = Window::whole(data.as_ptr().cast(), byte_len);
         // On an error, `new` drops the owner, which frees the memory.
-        Self::new(window, dtype, stream, Owner::Backend(allocator, data))
+        Self::new(window, dtype, stream, Owner::Backend(data))
     }
 
     /// Adopts memory that the caller allocated. `owner` is dropped when the last user
@@ -317,7 +297,7 @@ impl<B: Backend> DeviceBuffer<B> {
         window: Window,
         dtype: DataType,
         stream: WorkStream<B>,
-        owner: Owner<B>,
+        owner: Owner,
     ) -> Result<Self, Error> {
         let uses = ConsumerStreams::new();
         let memory = Allocation { window, dtype, stream, uses, owner };
@@ -385,7 +365,7 @@ impl<B: Backend> Allocation<B> {
     fn import(&self) -> Option<&ImportedStorage> {
         match &self.owner {
             Owner::Value(owner, _) => owner.downcast_ref().map(|Import(import)| import),
-            Owner::Backend(..) | Owner::Deferred => None,
+            Owner::Backend(_) | Owner::Deferred => None,
         }
     }
 }
@@ -416,10 +396,9 @@ impl<B: Backend> Drop for Allocation<B> {
         let elsewhere = self.uses.elsewhere();
         match &mut self.owner {
             Owner::Deferred => {}
-            Owner::Backend(allocator, data) => {
-                let deallocate =
-                    if elsewhere { allocator.deallocate_after_all } else { allocator.deallocate };
-                // SAFETY: 1. `allocated` got it from this allocator, with that length, and
+            Owner::Backend(data) => {
+                let deallocate = if elsewhere { B::deallocate_after_all } else { B::deallocate };
+                // SAFETY: 1. `allocated` got it from the allocator, with that length, and
                 // this is its only free. 2. Uses on known streams are ordered before the
                 // stream's next work by the line above; our own uses are on the stream
                 // itself.

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use super::PointerAttributes;
+use super::Backend;
 use crate::device::Device;
 use crate::error::Error;
 use crate::import::ImportedTensor;
@@ -38,8 +38,9 @@ use crate::import::ImportedTensor;
 ///
 /// [`Error::DeviceMismatch`] with the device that the runtime reports in `storage`;
 /// [`Error::NoBackend`] for memory that does not belong to the runtime, and for devices
-/// that the backend does not serve; and those of the runtime.
-pub fn check_device<B: PointerAttributes>(tensor: &ImportedTensor) -> Result<(), Error> {
+/// that the backend does not serve; [`Error::Unsupported`] for a backend without
+/// [`Backend::attributes`]; and those of the runtime.
+pub fn check_device<B: Backend>(tensor: &ImportedTensor) -> Result<(), Error> {
     let claimed = tensor.device();
     let bytes = tensor.byte_range();
     if bytes.is_empty() {
@@ -57,7 +58,7 @@ pub fn check_device<B: PointerAttributes>(tensor: &ImportedTensor) -> Result<(),
 }
 
 /// Checks one address or handle.
-fn check<B: PointerAttributes>(data: *const c_void, claimed: Device) -> Result<(), Error> {
+fn check<B: Backend>(data: *const c_void, claimed: Device) -> Result<(), Error> {
     if B::DEVICE_TYPES.contains(&claimed.device_type()) {
         let known = B::attributes(data, claimed)?.device;
         return agree(claimed, known);

@@ -5,16 +5,16 @@ use core::alloc::Layout;
 use core::ffi::c_void;
 use core::ptr::NonNull;
 
-use super::allocator::Allocator;
-use super::backend_trait::AllocateTensor;
-use super::backend_trait::{AllocatorOf, MemcpyOf};
-use super::memcpy::Memcpy;
 use super::memory::MemoryRef;
-use super::{Backend, NoStream, StreamHandle, StreamRules, WorkStream, host};
+use super::{Backend, NoStream, Prototype, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
+use crate::dtype::DataType;
 use crate::error::Error;
+use crate::export::compact_managed;
 use crate::ffi::{self, DLDeviceType};
-use crate::storage::ALIGNMENT;
+use crate::managed::ManagedTensor;
+use crate::storage::{ALIGNMENT, AlignedBuf, DataRef, Storage};
+use crate::stream::ConsumerPlace;
 
 /// Ordinary memory of the host. It has no streams: the work of a call is done
 /// when the call returns.
@@ -22,13 +22,13 @@ use crate::storage::ALIGNMENT;
 pub struct Cpu;
 
 // SAFETY: 1. and 2. `NoStream` has no handle, so every value of it is a stream
-// of the device. 3. There is nothing to keep. 4. It is not defined.
+// of the device. 3. There is nothing to keep. 4. It is not defined. 8. The global allocator
+// returns zeroed memory of that layout, no one else uses it, and the work of a call is done when
+// the call returns, so no work is pending on freed memory; the bytes of a copy are copied before
+// the call returns.
 unsafe impl Backend for Cpu {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLCPU];
     const RULES: StreamRules = StreamRules::HOST;
-    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
-    const TENSOR: Option<AllocateTensor> = Some(host::allocate);
-    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
     type Stream = NoStream;
 
     #[inline]
@@ -44,11 +44,7 @@ unsafe impl Backend for Cpu {
     unsafe fn borrow_stream(_: Device, _: StreamHandle) -> Result<NoStream, Error> {
         Ok(NoStream)
     }
-}
 
-// SAFETY: 1. and 2. The global allocator returns zeroed memory of that layout.
-// 3. The work of a call is done when the call returns.
-unsafe impl Allocator for Cpu {
     fn allocate(_: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         let out_of_memory = Error::OutOfMemory { bytes: byte_len };
         let layout =
@@ -70,10 +66,7 @@ unsafe impl Allocator for Cpu {
         unsafe { dealloc(data.as_ptr().cast(), layout) };
         Ok(())
     }
-}
 
-// SAFETY: 1. The bytes are copied before the call returns.
-unsafe impl Memcpy for Cpu {
     unsafe fn copy(
         _: &WorkStream<Self>,
         from: MemoryRef,
@@ -89,5 +82,34 @@ unsafe impl Memcpy for Cpu {
         // overlap.
         unsafe { from.address().copy_to_nonoverlapping(to.address(), byte_len) };
         Ok(())
+    }
+
+    /// Allocates in two allocations: the memory, and the packet. A `DeviceBuffer`, which all
+    /// other devices use, would need a third, because it can have several owners and records
+    /// streams. The host has no streams.
+    fn allocate_tensor(prototype: &Prototype<'_>) -> Result<Option<ManagedTensor>, Error> {
+        let device = prototype.device();
+        if device != Device::CPU {
+            return Err(Error::NoBackend { device });
+        }
+        let block = AlignedBuf::zeroed(prototype.byte_len())?;
+        let memory = CallersMemory { block, dtype: prototype.dtype() };
+        compact_managed(memory, prototype.shape(), ConsumerPlace::DefaultStream).map(Some)
+    }
+}
+
+/// Memory that Rust never accesses: it belongs to the caller that allocated the tensor.
+struct CallersMemory {
+    block: AlignedBuf,
+    dtype: DataType,
+}
+
+impl Storage for CallersMemory {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        let (ptr, byte_len) = (self.block.as_ptr(), self.block.byte_len());
+        // SAFETY: 1. The block has that many bytes, in one allocation. 2. It was zeroed, is
+        // aligned to 64 bytes, and any bits are valid. 3. Rust code does not access it.
+        unsafe { DataRef::from_raw_parts_shared(ptr, byte_len, self.dtype, Device::CPU) }
     }
 }

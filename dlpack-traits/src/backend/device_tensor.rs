@@ -7,7 +7,8 @@
 use core::fmt;
 use core::mem::ManuallyDrop;
 
-use super::blocking::{run_blocking, synchronize_device};
+use super::backend_trait::synchronize_device;
+use super::blocking::run_blocking;
 use super::memory::MemoryRef;
 use super::{Backend, ConsumerStreams, FreeOrder, Stream, WorkStream};
 use crate::device::Device;

@@ -11,12 +11,7 @@
 //! No lock of this module is held while a backend runs, with one exception
 //! (`reentrant_lock`), so backends may call any code and deleters do not wait for locks.
 //! Records of streams and the registry are append-only lists.
-//!
-//! Whether a backend implements an optional trait is an associated constant (`ALLOCATOR =
-//! Some(AllocatorOf::THIS)`), so that a set of backends can be queried at run time and a
-//! buffer can be freed without a bound on its backend.
 
-mod allocator;
 mod append_list;
 mod backend_set;
 mod backend_trait;
@@ -30,7 +25,6 @@ mod deferred_free;
 mod device_tensor;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
-mod host;
 #[cfg(any(feature = "oneapi", feature = "opencl"))]
 mod lazy_library;
 #[cfg(any(
@@ -41,13 +35,11 @@ mod lazy_library;
     feature = "webgpu"
 ))]
 mod library;
-mod memcpy;
 mod memory;
 #[cfg(feature = "oneapi")]
 mod oneapi;
 #[cfg(feature = "opencl")]
 mod opencl;
-mod pointer_attributes;
 mod prototype;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod reentrant_lock;
@@ -62,11 +54,8 @@ mod vulkan;
 #[cfg(feature = "webgpu")]
 mod webgpu;
 
-pub use allocator::Allocator;
 pub use backend_set::{Backends, CopySource, SyncFn};
-#[doc(hidden)]
-pub use backend_trait::AllocateTensor;
-pub use backend_trait::{AllocatorOf, AttributesOf, Backend, MemcpyOf, WorkStream};
+pub use backend_trait::{Backend, WorkStream};
 pub use buffer::{DeviceBuffer, FreeOrder};
 pub use check_device::check_device;
 pub use consumer_streams::{ConsumerStreams, sync_for};
@@ -79,13 +68,11 @@ pub use gpu::{Cuda, CudaDriver};
 pub use gpu::{Gpu, GpuEvent, GpuStream};
 #[cfg(feature = "rocm")]
 pub use gpu::{HipRuntime, Rocm};
-pub use memcpy::Memcpy;
 pub use memory::{Attributes, MemoryRef};
 #[cfg(feature = "oneapi")]
 pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
 #[cfg(feature = "opencl")]
 pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
-pub use pointer_attributes::PointerAttributes;
 pub use prototype::Prototype;
 pub use registry::Registry;
 pub use stream::{Event, NoStream, Stream, StreamHandle};

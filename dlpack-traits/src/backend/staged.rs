@@ -4,7 +4,6 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::backend_trait::MemcpyOf;
 use super::memory::MemoryRef;
 use super::{Backend, Stream, WorkStream, deferred_free};
 use crate::device::Device;
@@ -28,7 +27,6 @@ const PIECE: usize = 8 << 20;
 /// 1. From `to` on, the device has as many bytes as `from`, which may be written in the
 ///    order of the stream until the work that is enqueued here is done.
 pub(super) unsafe fn from_host<B: Backend>(
-    memcpy: &MemcpyOf<B>,
     stream: &WorkStream<B>,
     from: &[u8],
     to: MemoryRef,
@@ -40,7 +38,7 @@ pub(super) unsafe fn from_host<B: Backend>(
         let host = host(from.as_ptr().cast_mut());
         // SAFETY: 1. By our caller's 1; the host's bytes are borrowed until the call
         // returns, and then the copy is done (5 of `Backend`).
-        return unsafe { (memcpy.copy)(stream, host, to, from.len()) };
+        return unsafe { B::copy(stream, host, to, from.len()) };
     }
     let mut piece = try_vec(from.len().min(PIECE))?;
     for (to, from) in places(to).zip(from.chunks(PIECE)) {
@@ -48,7 +46,7 @@ pub(super) unsafe fn from_host<B: Backend>(
         piece.extend_from_slice(from);
         // SAFETY: 1. By our caller's 1, the device has the bytes; `piece` has as many, and
         // `transfer` keeps them until the copy is done.
-        let copy = |host| unsafe { (memcpy.copy)(stream, host, to?, from.len()) };
+        let copy = |host| unsafe { B::copy(stream, host, to?, from.len()) };
         piece = transfer(piece, stream, copy)?;
     }
     Ok(())
@@ -61,7 +59,6 @@ pub(super) unsafe fn from_host<B: Backend>(
 /// 1. From `from` on, the device has as many bytes as `to`, which may be read in the order of
 ///    the stream until the work that is enqueued here is done.
 pub(super) unsafe fn to_host<B: Backend>(
-    memcpy: &MemcpyOf<B>,
     stream: &WorkStream<B>,
     from: MemoryRef,
     to: &mut [u8],
@@ -73,14 +70,14 @@ pub(super) unsafe fn to_host<B: Backend>(
         let host = host(to.as_mut_ptr());
         // SAFETY: 1. By our caller's 1; the host's bytes are borrowed until the call
         // returns, and then the copy is done (5 of `Backend`).
-        return unsafe { (memcpy.copy)(stream, from, host, to.len()) };
+        return unsafe { B::copy(stream, from, host, to.len()) };
     }
     let mut piece = try_vec(to.len().min(PIECE))?;
     for (from, to) in places(from).zip(to.chunks_mut(PIECE)) {
         piece.resize(to.len(), 0);
         // SAFETY: 1. By our caller's 1, the device has the bytes; `piece` has as many, and
         // `transfer` keeps them until the copy is done.
-        let copy = |host| unsafe { (memcpy.copy)(stream, from?, host, to.len()) };
+        let copy = |host| unsafe { B::copy(stream, from?, host, to.len()) };
         piece = transfer(piece, stream, copy)?;
         to.copy_from_slice(&piece);
     }
@@ -108,7 +105,7 @@ fn transfer<B: Backend>(
     copy: impl FnOnce(MemoryRef) -> Result<(), Error>,
 ) -> Result<Vec<u8>, Error> {
     let enqueued = copy(host(piece.as_mut_ptr()));
-    // 2 of `Memcpy`: nothing was enqueued.
+    // 2 of `Backend::copy`: nothing was enqueued.
     if let Err(error @ (Error::Unsupported { .. } | Error::SizeOverflow)) = enqueued {
         return Err(error);
     }

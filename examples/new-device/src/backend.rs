@@ -1,11 +1,14 @@
-//! The backend: five functions.
+//! The backend: five functions, and those that are optional.
+
+use core::ffi::c_void;
+use core::ptr::NonNull;
 
 use dlpack_traits::backend::{
-    AllocatorOf, AttributesOf, Backend, Event, MemcpyOf, Stream, StreamHandle, WorkStream,
+    Attributes, Backend, Event, MemoryRef, Stream, StreamHandle, WorkStream,
 };
 use dlpack_traits::{Device, Error, ffi};
 
-use crate::runtime::{self, Code};
+use crate::runtime::{self, Address, Code, OUT_OF_MEMORY};
 
 /// The backend of the accelerators in `runtime`, whose DLPack device type is kDLExtDev.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +16,11 @@ pub struct Npu;
 
 // SAFETY: 1. The runtime looks streams up among those of the device. 2. `RULES` is the
 // default, which defines no numbers. 3. A `runtime::Stream` is reference-counted and keeps
-// the queue alive. 4. The backend does not have this function.
+// the queue alive. 4. The backend does not have this function. 8. `allocate`: an address is
+// allocated once, with its own bytes, which the runtime zeroes before it returns. `deallocate`: a
+// free is work of the stream, which any thread may enqueue; the processor cannot follow an
+// address. `copy`: the copies are work of the stream, and access only the given ranges.
+// `attributes`: the runtime looks the address up among its allocations.
 unsafe impl Backend for Npu {
     const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
     const STREAMS_LAST: bool = true;
@@ -30,10 +37,57 @@ unsafe impl Backend for Npu {
         runtime::find_stream(index(device)?, handle.number()).map_err(failed(device, "find_stream"))
     }
 
-    // Implemented in `memory.rs`. Exports do not need them.
-    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
-    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
-    const ATTRIBUTES: Option<AttributesOf<Self>> = Some(AttributesOf::THIS);
+    // Exports do not need the functions below.
+
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        let address = stream.stream().allocate(byte_len).map_err(|code| match code {
+            OUT_OF_MEMORY => Error::OutOfMemory { bytes: byte_len },
+            code => failed(stream.device(), "allocate")(code),
+        })?;
+        NonNull::new(address.as_ptr()).ok_or(Error::OutOfMemory { bytes: byte_len })
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _byte_len: usize,
+    ) -> Result<(), Error> {
+        stream.stream().free(Address::from_ptr(data.as_ptr()));
+        Ok(())
+    }
+
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: MemoryRef,
+        to: MemoryRef,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let queue = stream.stream();
+        let ours = |place: &MemoryRef| place.device == stream.device();
+        let inside = |place: &MemoryRef| {
+            let byte_offset = usize::try_from(place.byte_offset).unwrap_or(usize::MAX);
+            (Address::from_ptr(place.data), byte_offset)
+        };
+        if ours(&from) && ours(&to) {
+            queue.copy(inside(&from), inside(&to), byte_len);
+        } else if ours(&from) && to.device == Device::CPU {
+            // SAFETY: 1. By 1.
+            unsafe { queue.copy_to_host(inside(&from), to.address(), byte_len) };
+        } else if from.device == Device::CPU && ours(&to) {
+            // SAFETY: 1. By 1.
+            unsafe { queue.copy_from_host(from.address(), inside(&to), byte_len) };
+        } else {
+            return Err(Error::Unsupported { device: stream.device(), what: "copy between those" });
+        }
+        Ok(())
+    }
+
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let index = runtime::device_of(Address::from_ptr(data.cast_mut()));
+        let index = index.and_then(|index| i32::try_from(index).ok());
+        let index = index.ok_or(Error::NoBackend { device: hint })?;
+        Ok(Attributes { device: Device::new(ffi::kDLExtDev, index), host_accessible: false })
+    }
 }
 
 // SAFETY: 1. A stream is one thread, which takes work from a channel. 2. An event

@@ -2,14 +2,13 @@
 //!
 //! - `runtime/` is the vendor's runtime without DLPack: devices, memory that the host
 //!   cannot access, asynchronous streams, events.
-//! - `backend.rs` and `tensor.rs` are sufficient for exports.
-//! - `memory.rs` adds allocation for other libraries, and copies to the host.
+//! - `backend.rs` and `tensor.rs` are sufficient for exports. The optional functions in
+//!   `backend.rs` add allocation for other libraries, and copies to the host.
 //! - `consumer.rs` is another library on the same device.
 
 pub mod backend;
 pub mod consumer;
 mod kernels;
-pub mod memory;
 pub mod runtime;
 pub mod tensor;
 

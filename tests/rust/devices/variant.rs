@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use new_device::Npu;
 use new_device::runtime;
-use tensors::backend::{Allocator, AllocatorOf, Backend, Event, Stream, StreamHandle, WorkStream};
+use tensors::backend::{Backend, Event, Stream, StreamHandle, WorkStream};
 use tensors::{Device, Error, ffi};
 
 use super::npu::NPU;
@@ -98,7 +98,7 @@ unsafe impl Event for Mark {}
 pub(crate) struct Variant<const LAST: bool, const SYNC: bool, const MEMORY: bool = true>;
 
 // SAFETY: 1. to 3. As for `Npu`, which guarantees more than this type may promise. 4. is
-// violated on purpose: the tests count the calls.
+// violated on purpose: the tests count the calls. 8. As of `Npu`.
 unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Backend
     for Variant<LAST, SYNC, MEMORY>
 {
@@ -106,8 +106,6 @@ unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Backend
     const STREAMS_LAST: bool = LAST;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
         if SYNC { Some(synchronize) } else { None };
-    const ALLOCATOR: Option<AllocatorOf<Self>> =
-        if MEMORY { Some(AllocatorOf::THIS) } else { None };
     type Stream = Faulty;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -122,17 +120,11 @@ unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Backend
         let stream = unsafe { Npu::borrow_stream(device, handle) }?;
         Ok(Faulty { stream, faults: none() })
     }
-}
 
-fn none() -> Faults {
-    Faults(Arc::new(AtomicU8::new(Fault::None as u8)))
-}
-
-// SAFETY: 1. to 3. As of `Npu`.
-unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Allocator
-    for Variant<LAST, SYNC, MEMORY>
-{
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        if !MEMORY {
+            return Err(Error::Unsupported { device: stream.device(), what: "allocator" });
+        }
         Npu::allocate(&inside(stream), byte_len)
     }
 
@@ -145,6 +137,10 @@ unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Allocator
         // SAFETY: 1. and 2. By 1. and 2.
         unsafe { Npu::deallocate(&inside(stream), data, byte_len) }
     }
+}
+
+fn none() -> Faults {
+    Faults(Arc::new(AtomicU8::new(Fault::None as u8)))
 }
 
 fn inside<B: Backend<Stream = Faulty>>(stream: &WorkStream<B>) -> WorkStream<Npu> {

@@ -5,8 +5,7 @@ use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{Farewell, ImportedStorage as Consumer};
 use new_device::Npu;
 use tensors::backend::{
-    Allocator, Backend, Cpu, DeviceBuffer, DeviceTensor, FreeOrder, Memcpy, MemoryRef, WorkStream,
-    copy_to_host,
+    Backend, Cpu, DeviceBuffer, DeviceTensor, FreeOrder, MemoryRef, WorkStream, copy_to_host,
 };
 use tensors::{DLPackExport, Device, Error, ImportedStorage, ImportedTensor};
 
@@ -40,7 +39,7 @@ fn numbers() -> Vec<i32> {
 }
 
 /// Part of the memory of a device, as another library lends it, and its numbers in row-major order.
-fn part<B: Allocator + Memcpy>(
+fn part<B: Backend>(
     device: Device,
     (shape, strides, byte_offset): Layout,
 ) -> (ImportedTensor, Vec<i32>) {
@@ -61,7 +60,7 @@ fn buffer<B: Backend>(tensor: ImportedTensor, stream: &WorkStream<B>) -> DeviceB
 /// The place of the first element, its strides, and the numbers.
 type Facts = ((usize, u64), Vec<i64>, Vec<i32>);
 
-fn facts<B: Memcpy>(tensor: &impl DLPackExport) -> Facts {
+fn facts<B: Backend>(tensor: &impl DLPackExport) -> Facts {
     let copy = copy_to_host::<B, _>(tensor).unwrap().import().unwrap();
     let elements = copy.elements::<i32>().unwrap().to_vec().unwrap();
     let consumer = Consumer::from(tensor.to_dlpack().unwrap());
@@ -71,7 +70,7 @@ fn facts<B: Memcpy>(tensor: &impl DLPackExport) -> Facts {
     (place, strides, elements)
 }
 
-fn check_buffers<B: Allocator + Memcpy>(device: Device) {
+fn check_buffers<B: Backend>(device: Device) {
     let stream = WorkStream::<B>::current(device).unwrap();
     for layout in PARTS {
         let (tensor, expected) = part::<B>(device, layout);
@@ -122,7 +121,7 @@ fn strides_of_a_buffer_belong_to_one_shape() {
     assert!(Shape { data, shape: vec![6] }.into_dlpack().is_ok());
 }
 
-fn check_places<B: Allocator + Memcpy>(device: Device) {
+fn check_places<B: Backend>(device: Device) {
     let stream = WorkStream::<B>::current(device).unwrap();
     for layout in PARTS {
         let (tensor, expected) = part::<B>(device, layout);

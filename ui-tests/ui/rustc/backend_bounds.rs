@@ -1,44 +1,7 @@
 use std::cell::Cell;
 
-use dlpack_traits::backend::{AllocatorOf, Backend, Backends, Cpu, DeviceBuffer, NoStream, Stream, StreamHandle, WorkStream};
-use dlpack_traits::{DataType, Device, Error, ffi};
-
-pub struct NpuAllocatorClaimed;
-
-// SAFETY: it is an example.
-unsafe impl Backend for NpuAllocatorClaimed {
-    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
-    type Stream = NoStream;
-    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
-
-    fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
-        Err(Error::NoBackend { device })
-    }
-
-    unsafe fn borrow_stream(_: Device, _: StreamHandle) -> Result<NoStream, Error> {
-        Ok(NoStream)
-    }
-}
-
-pub struct NpuAllocatorMissing;
-
-// SAFETY: it is an example.
-unsafe impl Backend for NpuAllocatorMissing {
-    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
-    type Stream = NoStream;
-
-    fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
-        Err(Error::NoBackend { device })
-    }
-
-    unsafe fn borrow_stream(_: Device, _: StreamHandle) -> Result<NoStream, Error> {
-        Ok(NoStream)
-    }
-}
-
-pub fn allocates(device: Device) {
-    let _ = DeviceBuffer::<NpuAllocatorMissing>::zeroed(device, DataType::F32, 4);
-}
+use dlpack_traits::backend::{Backends, Cpu, NoStream, Stream};
+use dlpack_traits::Error;
 
 #[derive(Clone)]
 pub struct QueueEventIsNone;

@@ -10,12 +10,10 @@ use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use super::Gpu;
-use super::vendor::{AllWork, Relaxed, Runtime, Vendor, runtime};
-use crate::backend::blocking::{run_blocking, synchronize_device};
-use crate::backend::{
-    Allocator, Attributes, Memcpy, MemoryRef, PointerAttributes, Stream, WorkStream,
-};
+use super::stream::GpuStream;
+use super::vendor::{Relaxed, Runtime, Vendor, runtime};
+use crate::backend::Stream;
+use crate::backend::blocking::run_blocking;
 use crate::device::Device;
 use crate::error::Error;
 
@@ -27,24 +25,24 @@ const NOT_SUPPORTED: c_int = 801;
 const FOR_ALL: c_uint = 1;
 
 /// A call for a stream, with its GPU current, and allowed during captures.
-struct StreamCall<'a, V: Vendor> {
-    runtime: &'static Runtime<V>,
-    device: Device,
-    ordinal: i32,
-    on: &'a WorkStream<Gpu<V>>,
-    stream: *mut c_void,
+pub(super) struct StreamCall<'a, V: Vendor> {
+    pub(super) runtime: &'static Runtime<V>,
+    pub(super) device: Device,
+    pub(super) ordinal: i32,
+    on: &'a GpuStream<V>,
+    pub(super) stream: *mut c_void,
     lacks_pools: &'static AtomicBool,
     _relaxed: Relaxed<V>,
     _current: V::Current,
 }
 
 impl<'a, V: Vendor> StreamCall<'a, V> {
-    fn on(on: &'a WorkStream<Gpu<V>>) -> Result<Self, Error> {
+    pub(super) fn on(on: &'a GpuStream<V>) -> Result<Self, Error> {
         let (runtime, device) = (runtime::<V>()?, on.device());
         let ordinal = runtime.ordinal(device)?;
         let current = V::enter(runtime, device, ordinal)?;
         let relaxed = Relaxed::new(runtime, device)?;
-        let stream = on.handle().as_ptr();
+        let stream = on.as_ptr();
         let lacks_pools = runtime.lacks_pools(device, ordinal)?;
         Ok(Self {
             runtime,
@@ -60,8 +58,8 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
 
     /// Rejects a stream that is being captured. A graph must neither allocate, free nor
     /// copy memory: memory that a graph allocates exists only while the graph runs.
-    fn refuse_capture(&self, what: &'static str) -> Result<(), Error> {
-        if self.on.stream().is_captured()? {
+    pub(super) fn refuse_capture(&self, what: &'static str) -> Result<(), Error> {
+        if self.on.is_captured()? {
             return Err(Error::Unsupported { device: self.device, what });
         }
         Ok(())
@@ -75,7 +73,7 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
         self.device.device_type() == V::DEVICE
     }
 
-    fn allocate(&self, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+    pub(super) fn allocate(&self, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         let (calls, device) = (&self.runtime.calls, self.device);
         let mut data = ptr::null_mut();
         let to = &raw mut data;
@@ -112,7 +110,11 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
         unsafe { calls.allocate(device, to, byte_len) }
     }
 
-    fn fill_with_zeros(&self, data: NonNull<c_void>, byte_len: usize) -> Result<(), Error> {
+    pub(super) fn fill_with_zeros(
+        &self,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
         if self.is_pinned() {
             // SAFETY: host memory of that many bytes, which was just allocated.
             unsafe { data.as_ptr().write_bytes(0, byte_len) };
@@ -124,7 +126,7 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
     }
 
     /// Whether memory is freed in the order of a stream.
-    fn frees_in_order(&self) -> bool {
+    pub(super) fn frees_in_order(&self) -> bool {
         self.is_gpu() && !self.lacks_pools.load(Ordering::Acquire)
     }
 
@@ -134,7 +136,7 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
     ///
     /// 1. `allocate` returned it for the same device, and it was not freed.
     /// 2. All work on it is done, or ordered before what is now enqueued.
-    unsafe fn free(&self, data: NonNull<c_void>) -> Result<(), Error> {
+    pub(super) unsafe fn free(&self, data: NonNull<c_void>) -> Result<(), Error> {
         let (calls, device, data) = (&self.runtime.calls, self.device, data.as_ptr());
         if self.frees_in_order() {
             // SAFETY: 1. By our caller's 1 and 2; the stream is alive.
@@ -149,104 +151,5 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
             // SAFETY: 1. By our caller's 1, and by 2 no work uses it any more.
             unsafe { calls.free(device, data) }
         }
-    }
-}
-
-// SAFETY: 1. The runtimes return new memory, aligned to 256 bytes. 2. Zeros are written in
-// the order of the stream, or at once. 3. `StreamCall::free` frees in that order, or after a wait
-// for the stream; `deallocate_after_all` after all work of the context, or after a wait for it.
-unsafe impl<V: Vendor> Allocator for Gpu<V> {
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
-        let work = StreamCall::on(stream)?;
-        work.refuse_capture("memory for a stream while it is captured")?;
-        let data = work.allocate(byte_len)?;
-        if let Err(error) = work.fill_with_zeros(data, byte_len) {
-            // SAFETY: 1. It was just allocated. 2. No other code has the address. A second
-            // error adds no information.
-            let _ = unsafe { work.free(data) };
-            return Err(error);
-        }
-        Ok(data)
-    }
-
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _: usize,
-    ) -> Result<(), Error> {
-        let work = StreamCall::on(stream)?;
-        work.refuse_capture("way to free in the order of a stream that is captured")?;
-        // SAFETY: 1. and 2. By our caller's 1 and 2.
-        unsafe { work.free(data) }
-    }
-
-    unsafe fn deallocate_after_all(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        byte_len: usize,
-    ) -> Result<(), Error> {
-        let work = StreamCall::on(stream)?;
-        work.refuse_capture("way to free in the order of a stream that is captured")?;
-        let mut all = AllWork::Unknown;
-        if work.frees_in_order() {
-            let (calls, device) = (&work.runtime.calls, work.device);
-            all = V::after_all_work(work.runtime, device, work.ordinal, |after| {
-                // SAFETY: 1. By our caller's 1. By our caller's 2 all work on it was enqueued
-                // before this, and `after` waits for that.
-                unsafe { calls.free_in_order(device, data.as_ptr(), after.as_ptr()) }
-            })?;
-        }
-        drop(work);
-        match all {
-            AllWork::Enqueued => return Ok(()),
-            AllWork::Done => {}
-            AllWork::Unknown => synchronize_device::<Self>(stream.device())?,
-        }
-        // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
-        unsafe { Self::deallocate(stream, data, byte_len) }
-    }
-}
-
-// SAFETY: 1. The runtimes copy exactly `byte_len` bytes, in the order of the stream. 2. One
-// call enqueues, and it is the last that can fail.
-unsafe impl<V: Vendor> Memcpy for Gpu<V> {
-    unsafe fn copy(
-        stream: &WorkStream<Self>,
-        from: MemoryRef,
-        to: MemoryRef,
-        byte_len: usize,
-    ) -> Result<(), Error> {
-        let known = |place: &MemoryRef| V::DEVICE_TYPES.contains(&place.device.device_type());
-        let (source, target) = (from.address().cast(), to.address().cast());
-        let work = StreamCall::on(stream)?;
-        // A graph would repeat the copy at each launch, when the host memory may be freed.
-        work.refuse_capture("copy on a stream while it is captured")?;
-        let (calls, device, stream) = (&work.runtime.calls, work.device, work.stream);
-        match (known(&from), known(&to)) {
-            // SAFETY: 1. By our caller's 1; the stream is alive.
-            (true, true) => unsafe {
-                calls.copy_on_device(device, target, source, byte_len, stream)
-            },
-            // SAFETY: 1. By our caller's 1; the stream is alive.
-            (true, false) if to.device == Device::CPU => unsafe {
-                calls.copy_to_host(device, target, source, byte_len, stream)
-            },
-            // SAFETY: 1. By our caller's 1; the stream is alive.
-            (false, true) if from.device == Device::CPU => unsafe {
-                calls.copy_to_device(device, target, source, byte_len, stream)
-            },
-            _ => {
-                let device = if known(&from) { to.device } else { from.device };
-                Err(Error::Unsupported { device, what: "copy by this vendor's GPUs" })
-            }
-        }
-    }
-}
-
-// SAFETY: 1. The runtimes document it.
-unsafe impl<V: Vendor> PointerAttributes for Gpu<V> {
-    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
-        let known = V::attributes(runtime::<V>()?, data.cast_mut(), hint)?;
-        known.ok_or(Error::NoBackend { device: hint })
     }
 }

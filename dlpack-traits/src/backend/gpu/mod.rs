@@ -19,19 +19,22 @@ mod stream;
 mod sys;
 mod vendor;
 
+use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaDriver};
+use memory::StreamCall;
 #[cfg(feature = "rocm")]
 pub use rocm::{HipRuntime, Rocm};
 pub use stream::{GpuEvent, GpuStream};
-use vendor::{Vendor, runtime};
+use vendor::{AllWork, Vendor, runtime};
 
-use crate::backend::backend_trait::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::backend_trait::synchronize_device;
 use crate::backend::stream_guard;
-use crate::backend::{Backend, StreamHandle, StreamRules, WorkStream};
+use crate::backend::{Attributes, Backend, MemoryRef, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
@@ -76,16 +79,21 @@ impl<V: Vendor> Gpu<V> {
 // is checked too. 2. The rules turn numbers only into default streams, which are the same
 // on every thread except for 2 of CUDA, which the rules only use on the calling thread. 3.
 // `STREAMS_LAST` is false. 4. The runtime waits for all streams of the primary context, to
-// which all streams belong.
+// which all streams belong. 8. By the documentation of both runtimes:
+// `allocate`: 1. The memory is new, and aligned to 256 bytes. 2. Zeros are written in the order
+// of the stream, or at once.
+// `deallocate`: 1. to 3. `StreamCall::free` frees in that order, or after a wait for the stream,
+// with the GPU current; `deallocate_after_all` after all work of the context, or after a wait
+// for it.
+// `copy`: 1. Exactly `byte_len` bytes are copied, in the order of the stream. 2. One call
+// enqueues, and it is the last that can fail.
+// `attributes`: 1. The runtimes document it.
 unsafe impl<V: Vendor> Backend for Gpu<V> {
     const DEVICE_TYPES: &'static [DLDeviceType] = V::DEVICE_TYPES;
     const RULES: StreamRules = V::RULES;
     const STREAMS_LAST: bool = false;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
         Some(stream::synchronize_device::<V>);
-    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
-    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
-    const ATTRIBUTES: Option<AttributesOf<Self>> = Some(AttributesOf::THIS);
     type Stream = GpuStream<V>;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -104,5 +112,92 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<Self::Stream, Error> {
         // SAFETY: 1. By our caller's 1.
         unsafe { stream::borrow(device, handle) }
+    }
+
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        let work = StreamCall::on(stream.stream())?;
+        work.refuse_capture("memory for a stream while it is captured")?;
+        let data = work.allocate(byte_len)?;
+        if let Err(error) = work.fill_with_zeros(data, byte_len) {
+            // SAFETY: 1. It was just allocated. 2. No other code has the address. A second
+            // error adds no information.
+            let _ = unsafe { work.free(data) };
+            return Err(error);
+        }
+        Ok(data)
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _: usize,
+    ) -> Result<(), Error> {
+        let work = StreamCall::on(stream.stream())?;
+        work.refuse_capture("way to free in the order of a stream that is captured")?;
+        // SAFETY: 1. and 2. By our caller's 1 and 2.
+        unsafe { work.free(data) }
+    }
+
+    unsafe fn deallocate_after_all(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let work = StreamCall::on(stream.stream())?;
+        work.refuse_capture("way to free in the order of a stream that is captured")?;
+        let mut all = AllWork::Unknown;
+        if work.frees_in_order() {
+            let (calls, device) = (&work.runtime.calls, work.device);
+            all = V::after_all_work(work.runtime, device, work.ordinal, |after| {
+                // SAFETY: 1. By our caller's 1. By our caller's 2 all work on it was enqueued
+                // before this, and `after` waits for that.
+                unsafe { calls.free_in_order(device, data.as_ptr(), after.as_ptr()) }
+            })?;
+        }
+        drop(work);
+        match all {
+            AllWork::Enqueued => return Ok(()),
+            AllWork::Done => {}
+            AllWork::Unknown => synchronize_device::<Self>(stream.device())?,
+        }
+        // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
+        unsafe { Self::deallocate(stream, data, byte_len) }
+    }
+
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: MemoryRef,
+        to: MemoryRef,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let known = |place: &MemoryRef| V::DEVICE_TYPES.contains(&place.device.device_type());
+        let (source, target) = (from.address().cast(), to.address().cast());
+        let work = StreamCall::on(stream.stream())?;
+        // A graph would repeat the copy at each launch, when the host memory may be freed.
+        work.refuse_capture("copy on a stream while it is captured")?;
+        let (calls, device, stream) = (&work.runtime.calls, work.device, work.stream);
+        match (known(&from), known(&to)) {
+            // SAFETY: 1. By our caller's 1; the stream is alive.
+            (true, true) => unsafe {
+                calls.copy_on_device(device, target, source, byte_len, stream)
+            },
+            // SAFETY: 1. By our caller's 1; the stream is alive.
+            (true, false) if to.device == Device::CPU => unsafe {
+                calls.copy_to_host(device, target, source, byte_len, stream)
+            },
+            // SAFETY: 1. By our caller's 1; the stream is alive.
+            (false, true) if from.device == Device::CPU => unsafe {
+                calls.copy_to_device(device, target, source, byte_len, stream)
+            },
+            _ => {
+                let device = if known(&from) { to.device } else { from.device };
+                Err(Error::Unsupported { device, what: "copy by this vendor's GPUs" })
+            }
+        }
+    }
+
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let known = V::attributes(runtime::<V>()?, data.cast_mut(), hint)?;
+        known.ok_or(Error::NoBackend { device: hint })
     }
 }

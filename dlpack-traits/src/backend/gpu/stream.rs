@@ -62,6 +62,10 @@ impl<V> GpuStream<V> {
         self.device
     }
 
+    pub(super) fn as_ptr(&self) -> *mut c_void {
+        self.handle.as_ptr()
+    }
+
     /// The same stream, for another kind of memory that its GPU can access.
     pub(super) fn of(self, device: Device) -> Self {
         Self { device, ..self }

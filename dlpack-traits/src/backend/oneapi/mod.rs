@@ -9,16 +9,23 @@ mod queue;
 mod sys;
 mod usm;
 
+use core::ffi::c_void;
+use core::ptr::NonNull;
 use std::path::Path;
 
 use devices::runtime;
+use memory::{Owned, free, zeroed};
 pub use queue::{OneApiEvent, OneApiQueue};
+use usm::{Context, find};
 pub use usm::{Usm, UsmKind};
 
-use crate::backend::backend_trait::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::blocking::run_blocking;
 use crate::backend::stream_guard::{self, StreamGuard};
-use crate::backend::{Backend, StreamHandle, WorkStream};
+use crate::backend::{
+    Attributes, Backend, DeviceBuffer, FreeOrder, MemoryRef, StreamHandle, WorkStream,
+};
 use crate::device::Device;
+use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
 
@@ -97,6 +104,87 @@ impl OneApi {
         unsafe { runtime()?.borrow_queue(device, handle) }.map(work_stream)
     }
 
+    /// Looks up imported memory: the attributes of an address that was imported with
+    /// `device`. The address is not dereferenced.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBackend`] for a device that does not exist, and for an address that is
+    /// not bound to the default context of its platform; [`Error::DeviceMismatch`] if the
+    /// memory belongs to another root device; [`Error::Unsupported`] for a device without
+    /// USM.
+    pub fn recognize(data: *const c_void, device: Device) -> Result<Usm, Error> {
+        let runtime = runtime()?;
+        let root = runtime.root(device)?;
+        // SAFETY: 1. The context of the root device, which is never released.
+        let context = unsafe { Context::new(runtime, root, root.context.raw(), device) };
+        let found = find(&context, data.cast_mut(), device)?;
+        if found.kind == UsmKind::Host {
+            return Ok(Usm { device, ..found });
+        }
+        if found.device == device {
+            return Ok(found);
+        }
+        Err(Error::DeviceMismatch { device, storage: found.device })
+    }
+
+    /// The device id for an export of the memory: the index of its root device, if it is
+    /// bound to the default context of the platform.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for another context, [`Error::NoBackend`] for an address that
+    /// is not bound to `context`.
+    ///
+    /// # Safety
+    ///
+    /// 1. `context` is a pointer to a `sycl::context` that is alive.
+    pub unsafe fn exported(data: *const c_void, context: *mut c_void) -> Result<Usm, Error> {
+        let runtime = runtime()?;
+        let calls = runtime.calls;
+        let none = Device::new(ffi::kDLOneAPI, 0);
+        let mut of_context = runtime.roots.iter().filter(|root| {
+            // SAFETY: 1. Two contexts, one of them by our caller's 1.
+            unsafe { calls.DPCTLContext_AreEq(root.context.raw(), context) }
+        });
+        let what = "way to export memory of a context that is not its platform's default";
+        let root = of_context.next().ok_or(Error::Unsupported { device: none, what })?;
+        // SAFETY: 1. By our caller's 1.
+        let context = unsafe { Context::new(runtime, root, context, none) };
+        find(&context, data.cast_mut(), none)
+    }
+
+    /// Allocates `len` elements in memory of a kind, all of them zero, for work
+    /// on the queue. [`DeviceBuffer::zeroed`] returns memory of the kind
+    /// [`Device`](UsmKind::Device).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceBuffer::zeroed`], and [`Error::Unsupported`] for a device
+    /// that does not have the kind.
+    pub fn zeroed_usm(
+        kind: UsmKind,
+        stream: WorkStream<Self>,
+        dtype: DataType,
+        len: usize,
+    ) -> Result<DeviceBuffer<Self>, Error> {
+        if kind == UsmKind::Device {
+            return DeviceBuffer::zeroed_on(stream, dtype, len);
+        }
+        let byte_len = DeviceBuffer::<Self>::byte_len_of(dtype, len)?;
+        let queue = stream.stream().clone();
+        let data = zeroed(&queue, kind, byte_len.max(1))?;
+        let owner = Owned { queue, data };
+        // SAFETY: 1. It has that length, until the owner is dropped. 2. It is
+        // zeroed in the order of the stream, any bits are valid, and its
+        // alignment is greater. 3. It is new, and nothing here makes a
+        // reference to it. 4. The fill with zeros is the only work, and is
+        // enqueued on the stream. 5. The owner frees at once.
+        Ok(unsafe {
+            DeviceBuffer::from_raw_parts(data, byte_len, dtype, stream, owner, FreeOrder::Immediate)
+        })
+    }
+
     /// Makes the queue the current one of this thread, until the guard is dropped: new
     /// memory is allocated for it, and consumers work on it too (`current_work_stream`).
     pub fn enter(stream: WorkStream<Self>) -> StreamGuard {
@@ -115,13 +203,17 @@ fn work_stream(queue: OneApiQueue) -> WorkStream<OneApi> {
 
 // SAFETY: 1. Both check the device. 2. The rules have no default streams. 3. A borrowed
 // queue is a copy, which holds its own reference. 4. It is not defined. 7. The handle
-// is the address of that copy.
+// is the address of that copy. 8. By the SYCL specification:
+// `allocate`: 1. The memory is new, with a greater alignment. 2. Zeros are written in the order
+// of the queue.
+// `deallocate`: 1. and 2. The host waits for the queue. 3. Any thread may free. It cannot wait
+// for all queues, so `deallocate_after_all` is an error.
+// `copy`: 1. Exactly `byte_len` bytes are copied; `enqueue` guarantees the order. 2. The copy is
+// the last call that can fail.
+// `attributes`: 1. `recognize` queries SYCL.
 unsafe impl Backend for OneApi {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOneAPI];
     const STREAMS_LAST: bool = true;
-    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
-    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
-    const ATTRIBUTES: Option<AttributesOf<Self>> = Some(AttributesOf::THIS);
     type Stream = OneApiQueue;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -139,5 +231,51 @@ unsafe impl Backend for OneApi {
     unsafe fn keep_stream(device: Device, handle: StreamHandle) -> Result<WorkStream<Self>, Error> {
         // SAFETY: 1. By our caller's 1.
         unsafe { Self::work_stream(device, handle) }
+    }
+
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        zeroed(stream.stream(), UsmKind::Device, byte_len)
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _: usize,
+    ) -> Result<(), Error> {
+        run_blocking(|| stream.synchronize())?;
+        // SAFETY: 1. By our caller's 1. 2. By our caller's 2, after the wait.
+        unsafe { free(stream.stream(), data) };
+        Ok(())
+    }
+
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: MemoryRef,
+        to: MemoryRef,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        for device in [from.device, to.device] {
+            if device.device_type() != ffi::kDLOneAPI && device != Device::CPU {
+                return Err(Error::Unsupported { device, what: "copy by a queue of SYCL" });
+            }
+        }
+        let queue = stream.stream();
+        let (calls, device) = (queue.calls, stream.device());
+        let (source, target) = (from.address().cast(), to.address().cast());
+        queue.enqueue(|raw| {
+            // SAFETY: 1. A queue; memory by our caller's 1.
+            unsafe { calls.DPCTLQueue_Memcpy(device, raw, target, source, byte_len) }
+        })
+    }
+
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let found = match Self::recognize(data, hint) {
+            Ok(found) => found,
+            // Another device than `hint` is a valid result here.
+            Err(Error::DeviceMismatch { storage, .. }) => Self::recognize(data, storage)?,
+            Err(error) => return Err(error),
+        };
+        let host_accessible = found.kind.host_accessible();
+        Ok(Attributes { device: found.device, host_accessible })
     }
 }

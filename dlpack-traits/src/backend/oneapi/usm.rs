@@ -5,12 +5,10 @@
 //! if the device has no USM, or if the address is not USM. The aspects are therefore
 //! queried first, then the kind, and the device of an address last.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 
-use super::OneApi;
-use super::devices::{OneApiRuntime, Root, runtime};
+use super::devices::{OneApiRuntime, Root};
 use super::sys::Ref;
-use crate::backend::{Attributes, PointerAttributes};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -45,8 +43,8 @@ impl UsmKind {
 /// The attributes of a USM allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usm {
-    device: Device,
-    kind: UsmKind,
+    pub(super) device: Device,
+    pub(super) kind: UsmKind,
 }
 
 impl Usm {
@@ -64,7 +62,7 @@ impl Usm {
 
 /// The queries about addresses in a context, in the order in which they must be made: each
 /// throws if the one before failed.
-trait AddressQueries {
+pub(super) trait AddressQueries {
     /// Whether the device has USM.
     fn has_usm(&self) -> bool;
 
@@ -76,7 +74,7 @@ trait AddressQueries {
 }
 
 /// Queries the attributes of an address.
-fn find(ask: &impl AddressQueries, data: Ref, unknown: Device) -> Result<Usm, Error> {
+pub(super) fn find(ask: &impl AddressQueries, data: Ref, unknown: Device) -> Result<Usm, Error> {
     let not_usm = Error::NoBackend { device: unknown };
     if !ask.has_usm() {
         return Err(Error::Unsupported { device: unknown, what: "unified shared memory" });
@@ -90,7 +88,7 @@ fn find(ask: &impl AddressQueries, data: Ref, unknown: Device) -> Result<Usm, Er
 }
 
 /// A context, and a root device of it.
-struct Context<'a> {
+pub(super) struct Context<'a> {
     runtime: &'static OneApiRuntime,
     root: &'a Root,
     raw: Ref,
@@ -101,7 +99,7 @@ impl<'a> Context<'a> {
     /// # Safety
     ///
     /// 1. `raw` is a context of SYCL, which is alive as long as the result.
-    unsafe fn new(
+    pub(super) unsafe fn new(
         runtime: &'static OneApiRuntime,
         root: &'a Root,
         raw: Ref,
@@ -127,72 +125,6 @@ impl AddressQueries for Context<'_> {
         let found = unsafe { calls.DPCTLUSM_GetPointerDevice(self.unknown, data, self.raw) }?;
         // SAFETY: 1. A device.
         Ok(unsafe { self.runtime.number_of(found.raw()) })
-    }
-}
-
-impl OneApi {
-    /// Looks up imported memory: the attributes of an address that was imported with
-    /// `device`. The address is not dereferenced.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoBackend`] for a device that does not exist, and for an address that is
-    /// not bound to the default context of its platform; [`Error::DeviceMismatch`] if the
-    /// memory belongs to another root device; [`Error::Unsupported`] for a device without
-    /// USM.
-    pub fn recognize(data: *const c_void, device: Device) -> Result<Usm, Error> {
-        let runtime = runtime()?;
-        let root = runtime.root(device)?;
-        // SAFETY: 1. The context of the root device, which is never released.
-        let context = unsafe { Context::new(runtime, root, root.context.raw(), device) };
-        let found = find(&context, data.cast_mut(), device)?;
-        if found.kind == UsmKind::Host {
-            return Ok(Usm { device, ..found });
-        }
-        if found.device == device {
-            return Ok(found);
-        }
-        Err(Error::DeviceMismatch { device, storage: found.device })
-    }
-
-    /// The device id for an export of the memory: the index of its root device, if it is
-    /// bound to the default context of the platform.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unsupported`] for another context, [`Error::NoBackend`] for an address that
-    /// is not bound to `context`.
-    ///
-    /// # Safety
-    ///
-    /// 1. `context` is a pointer to a `sycl::context` that is alive.
-    pub unsafe fn exported(data: *const c_void, context: *mut c_void) -> Result<Usm, Error> {
-        let runtime = runtime()?;
-        let calls = runtime.calls;
-        let none = Device::new(crate::ffi::kDLOneAPI, 0);
-        let mut of_context = runtime.roots.iter().filter(|root| {
-            // SAFETY: 1. Two contexts, one of them by our caller's 1.
-            unsafe { calls.DPCTLContext_AreEq(root.context.raw(), context) }
-        });
-        let what = "way to export memory of a context that is not its platform's default";
-        let root = of_context.next().ok_or(Error::Unsupported { device: none, what })?;
-        // SAFETY: 1. By our caller's 1.
-        let context = unsafe { Context::new(runtime, root, context, none) };
-        find(&context, data.cast_mut(), none)
-    }
-}
-
-// SAFETY: 1. SYCL documents it.
-unsafe impl PointerAttributes for OneApi {
-    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
-        let found = match Self::recognize(data, hint) {
-            Ok(found) => found,
-            // Another device than `hint` is a valid result here.
-            Err(Error::DeviceMismatch { storage, .. }) => Self::recognize(data, storage)?,
-            Err(error) => return Err(error),
-        };
-        let host_accessible = found.kind.host_accessible();
-        Ok(Attributes { device: found.device, host_accessible })
     }
 }
 

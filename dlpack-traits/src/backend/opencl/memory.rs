@@ -1,28 +1,23 @@
-//! Buffers of OpenCL: allocation, adoption, copies, frees.
+//! Buffers of other libraries: [`OpenClMemory`].
 
 use core::ffi::c_void;
-use core::ptr::{self, NonNull};
+use core::ptr::NonNull;
 
 use super::OpenCl;
 use super::devices::runtime;
-use super::queue::OpenClQueue;
 use super::sys::{Calls, OpenClObject, Ref};
-use crate::backend::{Allocator, DeviceBuffer, FreeOrder, Memcpy, MemoryRef, WorkStream};
+use crate::backend::{DeviceBuffer, FreeOrder, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::kDLOpenCL;
 use crate::import::ImportedTensor;
 
-/// `CL_MEM_READ_WRITE`.
-const READ_WRITE: u64 = 1;
 /// `CL_MEM_TYPE`, `CL_MEM_SIZE`, `CL_MEM_CONTEXT`; `CL_MEM_OBJECT_BUFFER`.
 const TYPE: u32 = 0x1100;
 const SIZE: u32 = 0x1102;
 const CONTEXT: u32 = 0x1106;
 const BUFFER: u32 = 0x10F0;
-/// The error codes of OpenCL for a failed allocation, or for a size that is too large.
-const OUT_OF_MEMORY: [i32; 4] = [-4, -5, -6, -61];
 
 /// A `cl_mem` that is a buffer, with a reference to it.
 #[derive(Debug)]
@@ -139,98 +134,5 @@ impl OpenCl {
                 FreeOrder::StreamOrdered,
             )
         })
-    }
-}
-
-fn allocate(queue: &OpenClQueue, device: Device, byte_len: usize) -> Result<OpenClObject, Error> {
-    let (calls, context) = (queue.calls, queue.context());
-    // SAFETY: 1. A context, documented flags, and no host memory.
-    let memory = unsafe { calls.create_memory(device, context, READ_WRITE, byte_len, ptr::null()) };
-    // Some runtimes allocate when the buffer is created, others at its first use.
-    let filled = memory.and_then(|memory| {
-        queue.enqueue(|raw, event| {
-            let (zero, none) = (0_u8, ptr::null());
-            let pattern = (&raw const zero).cast();
-            // SAFETY: 1. A queue, a new buffer of that length in its context, and a pattern
-            // of one byte, which OpenCL copies.
-            unsafe {
-                calls.fill(device, raw, memory.raw(), pattern, 1, 0, byte_len, 0, none, event)
-            }
-        })?;
-        Ok(memory)
-    });
-    filled.map_err(|error| match error {
-        Error::Device { code, .. } if OUT_OF_MEMORY.contains(&code) => {
-            Error::OutOfMemory { bytes: byte_len }
-        }
-        error => error,
-    })
-}
-
-// SAFETY: 1. It is the handle of a new buffer. 2. Zeros are written in the order of the
-// queue. 3. OpenCL keeps a buffer until the commands that use it, on any queue, are done.
-unsafe impl Allocator for OpenCl {
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
-        Ok(allocate(stream.stream(), stream.device(), byte_len)?.into_raw())
-    }
-
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _: usize,
-    ) -> Result<(), Error> {
-        let calls = stream.stream().calls;
-        // SAFETY: 1. By our caller's 1, the reference is that of `allocate`.
-        unsafe { calls.release_memory(stream.device(), data.as_ptr()) }
-    }
-}
-
-// SAFETY: 1. OpenCL copies exactly `byte_len` bytes; `enqueue` guarantees the order. 2. The
-// calls that return those errors enqueue nothing.
-unsafe impl Memcpy for OpenCl {
-    unsafe fn copy(
-        stream: &WorkStream<Self>,
-        from: MemoryRef,
-        to: MemoryRef,
-        byte_len: usize,
-    ) -> Result<(), Error> {
-        let (queue, device) = (stream.stream(), stream.device());
-        let calls = queue.calls;
-        let is_ours = |place: &MemoryRef| place.device.device_type() == kDLOpenCL;
-        let nothing = ptr::null();
-        match (is_ours(&from), is_ours(&to)) {
-            (true, true) => {
-                let ((from, start), (to, end)) = (from.in_object()?, to.in_object()?);
-                queue.enqueue(|raw, event| {
-                    // SAFETY: 1. A queue; buffers by our caller's 1, of its context or
-                    // rejected by OpenCL.
-                    unsafe {
-                        calls.copy(device, raw, from, to, start, end, byte_len, 0, nothing, event)
-                    }
-                })
-            }
-            (true, false) if to.device == Device::CPU => {
-                let ((from, start), target) = (from.in_object()?, to.address().cast());
-                queue.enqueue(|raw, event| {
-                    // SAFETY: 1. A queue; a buffer and host memory by our caller's 1.
-                    unsafe {
-                        calls.read(device, raw, from, 0, start, byte_len, target, 0, nothing, event)
-                    }
-                })
-            }
-            (false, true) if from.device == Device::CPU => {
-                let ((to, start), source) = (to.in_object()?, from.address().cast_const().cast());
-                queue.enqueue(|raw, event| {
-                    // SAFETY: 1. A queue; a buffer and host memory by our caller's 1.
-                    unsafe {
-                        calls.write(device, raw, to, 0, start, byte_len, source, 0, nothing, event)
-                    }
-                })
-            }
-            _ => {
-                let device = if is_ours(&from) { to.device } else { from.device };
-                Err(Error::Unsupported { device, what: "copy by a queue of OpenCL" })
-            }
-        }
     }
 }

@@ -9,15 +9,16 @@ mod memory;
 mod queue;
 mod sys;
 
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
 use std::path::Path;
 
 use devices::runtime;
 pub use memory::OpenClMemory;
 pub use queue::{OpenClEvent, OpenClQueue};
 
-use crate::backend::backend_trait::{AllocatorOf, MemcpyOf};
 use crate::backend::stream_guard::{self, StreamGuard};
-use crate::backend::{Backend, StreamHandle, WorkStream};
+use crate::backend::{Backend, MemoryRef, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
@@ -110,12 +111,16 @@ fn work_stream(queue: OpenClQueue) -> WorkStream<OpenCl> {
 }
 
 // SAFETY: 1. Both check the device. 2. The rules have no default streams. 3. A queue is
-// retained. 4. It is not defined. 7. The handle is the queue, which is retained.
+// retained. 4. It is not defined. 7. The handle is the queue, which is retained. 8. By the OpenCL
+// specification:
+// `allocate`: 1. It is the handle of a new buffer. 2. Zeros are written in the order of the queue.
+// `deallocate`: 1. to 3. OpenCL keeps a buffer until the commands that use it, on any queue, are
+// done; any thread may release it.
+// `copy`: 1. Exactly `byte_len` bytes are copied; `enqueue` guarantees the order. 2. The calls
+// that return those errors enqueue nothing.
 unsafe impl Backend for OpenCl {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOpenCL];
     const STREAMS_LAST: bool = true;
-    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
-    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
     type Stream = OpenClQueue;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -128,5 +133,65 @@ unsafe impl Backend for OpenCl {
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<OpenClQueue, Error> {
         // SAFETY: 1. By our caller's 1.
         unsafe { runtime()?.borrow_queue(device, handle) }
+    }
+
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        Ok(stream.stream().allocate(byte_len)?.into_raw())
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _: usize,
+    ) -> Result<(), Error> {
+        let calls = stream.stream().calls;
+        // SAFETY: 1. By our caller's 1, the reference is that of `allocate`.
+        unsafe { calls.release_memory(stream.device(), data.as_ptr()) }
+    }
+
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: MemoryRef,
+        to: MemoryRef,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let (queue, device) = (stream.stream(), stream.device());
+        let calls = queue.calls;
+        let is_ours = |place: &MemoryRef| place.device.device_type() == ffi::kDLOpenCL;
+        let nothing = ptr::null();
+        match (is_ours(&from), is_ours(&to)) {
+            (true, true) => {
+                let ((from, start), (to, end)) = (from.in_object()?, to.in_object()?);
+                queue.enqueue(|raw, event| {
+                    // SAFETY: 1. A queue; buffers by our caller's 1, of its context or
+                    // rejected by OpenCL.
+                    unsafe {
+                        calls.copy(device, raw, from, to, start, end, byte_len, 0, nothing, event)
+                    }
+                })
+            }
+            (true, false) if to.device == Device::CPU => {
+                let ((from, start), target) = (from.in_object()?, to.address().cast());
+                queue.enqueue(|raw, event| {
+                    // SAFETY: 1. A queue; a buffer and host memory by our caller's 1.
+                    unsafe {
+                        calls.read(device, raw, from, 0, start, byte_len, target, 0, nothing, event)
+                    }
+                })
+            }
+            (false, true) if from.device == Device::CPU => {
+                let ((to, start), source) = (to.in_object()?, from.address().cast_const().cast());
+                queue.enqueue(|raw, event| {
+                    // SAFETY: 1. A queue; a buffer and host memory by our caller's 1.
+                    unsafe {
+                        calls.write(device, raw, to, 0, start, byte_len, source, 0, nothing, event)
+                    }
+                })
+            }
+            _ => {
+                let device = if is_ours(&from) { to.device } else { from.device };
+                Err(Error::Unsupported { device, what: "copy by a queue of OpenCL" })
+            }
+        }
     }
 }

@@ -18,6 +18,10 @@ const CONTEXT: u32 = 0x1090;
 const PROPERTIES: u32 = 0x1093;
 /// `CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE`.
 const OUT_OF_ORDER: u64 = 1;
+/// `CL_MEM_READ_WRITE`.
+const READ_WRITE: u64 = 1;
+/// The error codes of OpenCL for a failed allocation, or for a size that is too large.
+const OUT_OF_MEMORY: [i32; 4] = [-4, -5, -6, -61];
 
 /// A `cl_command_queue`, with a reference to it.
 #[derive(Clone)]
@@ -89,10 +93,37 @@ impl OpenClQueue {
             // Later work would not wait for the command, so the host waits for it now.
             let events = [event.raw()];
             // SAFETY: 1. One event. If the wait fails too, the work may still be pending (2
-            // of `Memcpy`).
+            // of `Backend::copy`).
             return unsafe { self.calls.wait_for_events(self.device, 1, events.as_ptr()) };
         }
         Ok(())
+    }
+
+    /// Allocates a buffer, and fills it with zeros in the order of the queue.
+    pub(super) fn allocate(&self, byte_len: usize) -> Result<OpenClObject, Error> {
+        let (calls, device, context) = (self.calls, self.device, self.context());
+        // SAFETY: 1. A context, documented flags, and no host memory.
+        let memory =
+            unsafe { calls.create_memory(device, context, READ_WRITE, byte_len, ptr::null()) };
+        // Some runtimes allocate when the buffer is created, others at its first use.
+        let filled = memory.and_then(|memory| {
+            self.enqueue(|raw, event| {
+                let (zero, none) = (0_u8, ptr::null());
+                let pattern = (&raw const zero).cast();
+                // SAFETY: 1. A queue, a new buffer of that length in its context, and a pattern
+                // of one byte, which OpenCL copies.
+                unsafe {
+                    calls.fill(device, raw, memory.raw(), pattern, 1, 0, byte_len, 0, none, event)
+                }
+            })?;
+            Ok(memory)
+        });
+        filled.map_err(|error| match error {
+            Error::Device { code, .. } if OUT_OF_MEMORY.contains(&code) => {
+                Error::OutOfMemory { bytes: byte_len }
+            }
+            error => error,
+        })
     }
 
     /// Takes ownership of an event that a call returned.

@@ -19,12 +19,19 @@ mod queue;
 mod stream;
 mod work;
 
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+use std::vec::Vec;
+
 use ash::vk;
 
+use self::deferred_destroy::{Block, Garbage};
 use self::devices::DeviceState;
+use self::handle::number;
+use self::memory::{block, retire, staging};
 pub use self::stream::{VulkanEvent, VulkanStream};
-use crate::backend::backend_trait::{AllocatorOf, AttributesOf, MemcpyOf};
-use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
+use self::work::{BufferPlace, Command, enqueue};
+use crate::backend::{Attributes, Backend, MemoryRef, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
@@ -107,14 +114,20 @@ fn work_stream(device: Device, known: &'static DeviceState, index: usize) -> Wor
 // SAFETY: 1. Both look up the queue among those of the given device. 2. The rules only turn
 // handles of queues into streams, and these live as long as the process. 3. So do the
 // streams. 4. The streams of a device are the queues that were adopted, and the function
-// waits for all of them. 7. They live as long as the process.
+// waits for all of them. 7. They live as long as the process. 8. By the Vulkan specification:
+// `allocate`: 1. The buffer is new, and of at least that size. 2. Zeros are written on the
+// stream, between barriers.
+// `deallocate`, `deallocate_after_all`: 1. to 3. The buffer is destroyed, under a lock, when its
+// stream, or all streams, have finished the work that was enqueued before.
+// `copy`: 1. Exactly the region is copied, and the commands are between barriers. Host memory is
+// read, and written, before the call returns. 2. The submission is the last call that can fail;
+// if the wait after it fails, the device is lost and does no more work.
+// `attributes`: 1. Handles of memory that was allocated here, and was not freed, are recorded;
+// for any other handle the result is an error.
 unsafe impl Backend for Vulkan {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLVulkan];
     const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> = Some(synchronize_device);
-    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
-    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
-    const ATTRIBUTES: Option<AttributesOf<Self>> = Some(AttributesOf::THIS);
     type Stream = VulkanStream;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -124,6 +137,112 @@ unsafe impl Backend for Vulkan {
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<VulkanStream, Error> {
         let known = devices::known(device)?;
         Ok(VulkanStream::new(device, known, known.find(device, handle)?))
+    }
+
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        let (stream, device) = (stream.stream(), stream.device());
+        let known = stream.known();
+        known.retired.clear(known.functions());
+        let (wanted, any) =
+            (vk::MemoryPropertyFlags::DEVICE_LOCAL, vk::MemoryPropertyFlags::empty());
+        let block = block(known, device, byte_len, wanted, any)?;
+        let address = number(device, block.buffer).map(ptr::without_provenance_mut);
+        let data = address.and_then(|data| {
+            NonNull::new(data).ok_or(Error::Unsupported { device, what: "handle that is not 0" })
+        });
+        let filled = data.and_then(|data| {
+            // SAFETY: 1. The buffer is new, and `deallocate` retires it in the
+            // order of the stream.
+            unsafe { enqueue(stream, Command::Zeros { of: block.buffer }, None) }?;
+            Ok(data)
+        });
+        match filled {
+            Ok(data) => known.retired.insert(data.addr().get(), block),
+            // SAFETY: 1. No work was enqueued, and no other code has its
+            // handles.
+            Err(_) => unsafe { Garbage::Block(block).destroy(known.functions()) },
+        }
+        filled
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _: usize,
+    ) -> Result<(), Error> {
+        let point = stream.stream().mark(None)?;
+        retire(stream.stream(), data, Vec::from([point]));
+        Ok(())
+    }
+
+    unsafe fn deallocate_after_all(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _: usize,
+    ) -> Result<(), Error> {
+        let (known, device) = (stream.stream().known(), stream.device());
+        let queues = 0..known.queues().len();
+        let points: Result<Vec<_>, Error> =
+            queues.map(|index| VulkanStream::new(device, known, index).mark(None)).collect();
+        retire(stream.stream(), data, points?);
+        Ok(())
+    }
+
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: MemoryRef,
+        to: MemoryRef,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let (stream, device) = (stream.stream(), stream.device());
+        let known = stream.known();
+        let functions = known.functions();
+        let host = |block: Block| BufferPlace { buffer: block.buffer, byte_offset: 0 };
+        if from.device == device && to.device == device {
+            let work =
+                Command::Copy { from: BufferPlace::of(&from), to: BufferPlace::of(&to), byte_len };
+            // SAFETY: 1. By our caller's 1, both have the bytes until the work
+            // is done.
+            return unsafe { enqueue(stream, work, None) }.map(drop);
+        }
+        if from.device == Device::CPU && to.device == device {
+            let (block, mapped) = staging(known, device, byte_len)?;
+            // SAFETY: by our caller's 1 the host has the bytes, and the mapping
+            // as many.
+            unsafe { mapped.as_ptr().copy_from_nonoverlapping(from.address(), byte_len) };
+            let work = Command::Copy { from: host(block), to: BufferPlace::of(&to), byte_len };
+            // SAFETY: 1. By our caller's 1; the block is retired with the
+            // commands.
+            return unsafe { enqueue(stream, work, Some(block)) }.map(drop);
+        }
+        if from.device == device && to.device == Device::CPU {
+            let (block, mapped) = staging(known, device, byte_len)?;
+            let work = Command::Copy { from: BufferPlace::of(&from), to: host(block), byte_len };
+            // SAFETY: 1. By our caller's 1; the block is destroyed below.
+            let enqueued = unsafe { enqueue(stream, work, None) };
+            let copied = enqueued.and_then(|point| {
+                // SAFETY: 1. It is a point of the device's queue.
+                unsafe { point.wait(functions, device) }?;
+                // SAFETY: by our caller's 1 the host has space for the bytes,
+                // and the mapping contains them: the barrier at the end made
+                // them visible to the host.
+                unsafe { mapped.as_ptr().copy_to_nonoverlapping(to.address(), byte_len) };
+                Ok(())
+            });
+            // SAFETY: 1. The enqueued work is done, or will never run.
+            unsafe { Garbage::Block(block).destroy(functions) };
+            return copied;
+        }
+        let device = if from.device == device { to.device } else { from.device };
+        Err(Error::Unsupported { device, what: "copy by this VkDevice" })
+    }
+
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let known = devices::known(hint)?;
+        if known.retired.contains(data.addr()) {
+            return Ok(Attributes { device: hint, host_accessible: false });
+        }
+        Err(Error::NoBackend { device: hint })
     }
 }
 

@@ -7,18 +7,16 @@ use std::thread;
 use std::time::Instant;
 use std::vec::Vec;
 
-use super::WebGpu;
 use super::queue::{CallbackStatus, SPONTANEOUS, WebGpuStream};
 use super::sys::{BufferDescriptor, Handle, MapInfo, StringView};
-use crate::backend::{Allocator, Memcpy, MemoryRef, Stream, WorkStream};
-use crate::device::Device;
+use crate::backend::{MemoryRef, Stream};
 use crate::error::Error;
 
 /// `WGPUBufferUsage`.
 const MAP_READ: u64 = 1;
-const COPY_SRC: u64 = 4;
-const COPY_DST: u64 = 8;
-const STORAGE: u64 = 0x80;
+pub(super) const COPY_SRC: u64 = 4;
+pub(super) const COPY_DST: u64 = 8;
+pub(super) const STORAGE: u64 = 0x80;
 /// `WGPUMapMode_Read`, and the status for success.
 const READ: u64 = 1;
 const SUCCESS: u32 = 1;
@@ -28,7 +26,11 @@ const UNIT: u64 = 4;
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Creates a buffer, filled with zeros.
-fn create(stream: &WebGpuStream, byte_len: u64, usage: u64) -> Result<NonNull<c_void>, Error> {
+pub(super) fn create(
+    stream: &WebGpuStream,
+    byte_len: u64,
+    usage: u64,
+) -> Result<NonNull<c_void>, Error> {
     let (known, device) = (stream.known(), stream.device());
     let size = byte_len.checked_next_multiple_of(UNIT).ok_or(Error::SizeOverflow)?;
     let next = ptr::null();
@@ -55,16 +57,16 @@ fn create(stream: &WebGpuStream, byte_len: u64, usage: u64) -> Result<NonNull<c_
 
 /// A range of a buffer in whole units.
 #[derive(Clone, Copy, Debug)]
-struct Units {
+pub(super) struct Units {
     buffer: Handle,
-    byte_offset: u64,
+    pub(super) byte_offset: u64,
     byte_len: u64,
 }
 
 impl Units {
     /// The smallest range of units that contains the bytes, if it fits into a buffer of
     /// `size` bytes.
-    fn around(place: &MemoryRef, byte_len: usize, size: u64) -> Option<Self> {
+    pub(super) fn around(place: &MemoryRef, byte_len: usize, size: u64) -> Option<Self> {
         let byte_offset = place.byte_offset & !UNIT.wrapping_sub(1);
         let end = place.byte_offset.checked_add(byte_len as u64)?;
         let end = end.checked_next_multiple_of(UNIT).filter(|&end| end <= size)?;
@@ -73,7 +75,7 @@ impl Units {
 
     /// Like [`around`](Self::around), if only the bytes themselves may be written: the
     /// range starts at the first byte, and ends with the last byte or with the buffer.
-    fn exactly(place: &MemoryRef, byte_len: usize, size: u64) -> Option<Self> {
+    pub(super) fn exactly(place: &MemoryRef, byte_len: usize, size: u64) -> Option<Self> {
         let units = Self::around(place, byte_len, size)?;
         let ends = units.byte_offset.saturating_add(units.byte_len) == size;
         let whole = units.byte_len == byte_len as u64;
@@ -86,7 +88,7 @@ impl Units {
 /// # Safety
 ///
 /// 1. The place is in a buffer that is alive.
-unsafe fn units(
+pub(super) unsafe fn units(
     stream: &WebGpuStream,
     place: &MemoryRef,
     byte_len: usize,
@@ -103,7 +105,7 @@ unsafe fn units(
 /// # Safety
 ///
 /// 1. Both buffers are of the device and alive; they keep their usages.
-unsafe fn enqueue(stream: &WebGpuStream, from: Units, to: Units) -> Result<(), Error> {
+pub(super) unsafe fn enqueue(stream: &WebGpuStream, from: Units, to: Units) -> Result<(), Error> {
     let known = stream.known();
     known.guarded(stream.device(), "wgpuQueueSubmit", 0, |calls| {
         // SAFETY: the device is kept; NULL is the default descriptor.
@@ -123,79 +125,12 @@ unsafe fn enqueue(stream: &WebGpuStream, from: Units, to: Units) -> Result<(), E
     })
 }
 
-// SAFETY: 1. and 2. WebGPU returns new buffers, filled with zeros. 3. It keeps a released
-// buffer until submitted work is done with it.
-unsafe impl Allocator for WebGpu {
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
-        create(stream.stream(), byte_len as u64, COPY_SRC | COPY_DST | STORAGE)
-    }
-
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _: usize,
-    ) -> Result<(), Error> {
-        // SAFETY: by our caller's 1 it is ours, and it is not used any more.
-        unsafe { (stream.stream().known().calls().buffer_release)(data.as_ptr()) };
-        Ok(())
-    }
-
-    unsafe fn deallocate_after_all(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        byte_len: usize,
-    ) -> Result<(), Error> {
-        // SAFETY: 1. and 2. By our caller's 1 and 2: the device has one queue.
-        unsafe { Self::deallocate(stream, data, byte_len) }
-    }
-}
-
-// SAFETY: 1. Only the bytes of `Units::exactly` are written; bytes that are read in
-// addition remain in the staging buffer. Host memory is read, and written, before the call
-// returns. 2. One call enqueues for each copy; in copies to the host, the calls after it
-// that may fail do not read host memory.
-unsafe impl Memcpy for WebGpu {
-    unsafe fn copy(
-        stream: &WorkStream<Self>,
-        from: MemoryRef,
-        to: MemoryRef,
-        byte_len: usize,
-    ) -> Result<(), Error> {
-        let (stream, device) = (stream.stream(), stream.device());
-        if from.device == device && to.device == device {
-            // SAFETY: 1. By our caller's 1.
-            let source = unsafe { units(stream, &from, byte_len, Units::exactly) };
-            // SAFETY: 1. By our caller's 1.
-            let target = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
-            // SAFETY: 1. By our caller's 1.
-            return unsafe { enqueue(stream, source?, target) };
-        }
-        if from.device == Device::CPU && to.device == device {
-            // SAFETY: 1. By our caller's 1.
-            let units = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
-            // SAFETY: 1. By our caller's 1 the host has the bytes; `units` is of a live
-            // buffer.
-            return unsafe { write(stream, from.address(), byte_len, units) };
-        }
-        if from.device == device && to.device == Device::CPU {
-            // SAFETY: 1. By our caller's 1.
-            let units = unsafe { units(stream, &from, byte_len, Units::around) }?;
-            let skip = usize::try_from(from.byte_offset.saturating_sub(units.byte_offset));
-            let skip = skip.map_err(|_| Error::SizeOverflow)?;
-            // SAFETY: 1. and 2. By our caller's 1.
-            return unsafe { read(stream, units, skip, to.address(), byte_len) };
-        }
-        let device = if from.device == device { to.device } else { from.device };
-        Err(Error::Unsupported { device, what: "copy by this WGPUDevice" })
-    }
-}
-
 /// Enqueues a copy from the host, whose bytes are read before this returns.
 ///
 /// # Safety
 ///
 /// 1. `from` has the bytes, and the units are of a buffer that is alive.
-unsafe fn write(
+pub(super) unsafe fn write(
     stream: &WebGpuStream,
     from: *const u8,
     byte_len: usize,
@@ -224,7 +159,7 @@ unsafe fn write(
 ///
 /// 1. The units are of a buffer that is alive, and hold `skip` and `byte_len` bytes.
 /// 2. `to` has room for `byte_len` bytes.
-unsafe fn read(
+pub(super) unsafe fn read(
     stream: &WebGpuStream,
     from: Units,
     skip: usize,
@@ -284,6 +219,7 @@ unsafe extern "C" fn mapped(status: u32, _: StringView, answer: *mut c_void, _: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::Device;
 
     fn place(byte_offset: u64) -> MemoryRef {
         let device = Device::new(crate::ffi::kDLWebGPU, 0);

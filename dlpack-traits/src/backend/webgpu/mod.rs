@@ -17,12 +17,12 @@ use core::ptr::NonNull;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use self::memory::{COPY_DST, COPY_SRC, STORAGE, Units, create, enqueue, read, units, write};
 use self::queue::AdoptedDevice;
 pub use self::queue::{WebGpuEvent, WebGpuStream};
 use self::sys::Calls;
 use crate::backend::append_list::AppendList;
-use crate::backend::backend_trait::{AllocatorOf, MemcpyOf};
-use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
+use crate::backend::{Backend, MemoryRef, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
@@ -90,14 +90,19 @@ impl WebGpu {
 
 // SAFETY: 1. Both return the one stream of the device. 2. The handle of the queue lives as
 // long as its device, which is kept. 3. So does the stream. 4. All work is on that queue. 7. It
-// lives as long as the process.
+// lives as long as the process. 8. By the WebGPU specification:
+// `allocate`: 1. and 2. Buffers are new, and filled with zeros.
+// `deallocate`: 1. to 3. A released buffer stays until submitted work is done with it, all of
+// which is on the one queue of the device; any thread may release it.
+// `copy`: 1. Only the bytes of `Units::exactly` are written; bytes that are read in addition
+// remain in the staging buffer. Host memory is read, and written, before the call returns. 2. One
+// call enqueues for each copy; in copies to the host, the calls after it that may fail do not read
+// host memory.
 unsafe impl Backend for WebGpu {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLWebGPU];
     const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
         Some(|device| WebGpuStream::new(device, known(device)?).synchronize());
-    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
-    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
     type Stream = WebGpuStream;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -115,5 +120,62 @@ unsafe impl Backend for WebGpu {
         } else {
             Err(Error::Unsupported { device, what })
         }
+    }
+
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        create(stream.stream(), byte_len as u64, COPY_SRC | COPY_DST | STORAGE)
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: by our caller's 1 it is ours, and it is not used any more.
+        unsafe { (stream.stream().known().calls().buffer_release)(data.as_ptr()) };
+        Ok(())
+    }
+
+    unsafe fn deallocate_after_all(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: 1. and 2. By our caller's 1 and 2: the device has one queue.
+        unsafe { Self::deallocate(stream, data, byte_len) }
+    }
+
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: MemoryRef,
+        to: MemoryRef,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let (stream, device) = (stream.stream(), stream.device());
+        if from.device == device && to.device == device {
+            // SAFETY: 1. By our caller's 1.
+            let source = unsafe { units(stream, &from, byte_len, Units::exactly) };
+            // SAFETY: 1. By our caller's 1.
+            let target = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
+            // SAFETY: 1. By our caller's 1.
+            return unsafe { enqueue(stream, source?, target) };
+        }
+        if from.device == Device::CPU && to.device == device {
+            // SAFETY: 1. By our caller's 1.
+            let units = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
+            // SAFETY: 1. By our caller's 1 the host has the bytes; `units` is of a live
+            // buffer.
+            return unsafe { write(stream, from.address(), byte_len, units) };
+        }
+        if from.device == device && to.device == Device::CPU {
+            // SAFETY: 1. By our caller's 1.
+            let units = unsafe { units(stream, &from, byte_len, Units::around) }?;
+            let skip = usize::try_from(from.byte_offset.saturating_sub(units.byte_offset));
+            let skip = skip.map_err(|_| Error::SizeOverflow)?;
+            // SAFETY: 1. and 2. By our caller's 1.
+            return unsafe { read(stream, units, skip, to.address(), byte_len) };
+        }
+        let device = if from.device == device { to.device } else { from.device };
+        Err(Error::Unsupported { device, what: "copy by this WGPUDevice" })
     }
 }

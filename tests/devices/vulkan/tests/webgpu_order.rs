@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use dlpack_traits::backend::{DeviceBuffer, Memcpy, MemoryRef, WebGpu, WorkStream};
+use dlpack_traits::backend::{Backend, DeviceBuffer, MemoryRef, WebGpu, WorkStream};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
 use dlpack_vulkan_tests::webgpu::{raw_device, skipped};
 use libloading::Library;
