@@ -7,7 +7,6 @@ use core::convert::Infallible;
 
 use crate::device::Device;
 use crate::dtype::DataType;
-use crate::ffi::DLDeviceType;
 use crate::version::Version;
 
 /// The reason why a tensor cannot be described, exported, copied, imported or accessed.
@@ -225,11 +224,6 @@ pub enum Error {
     NoBackend {
         /// The requested device.
         device: Device,
-    },
-    /// A plug-in registered a device type that another backend already supports.
-    AlreadyServed {
-        /// The device type.
-        device_type: DLDeviceType,
     },
     /// The backend of the device does not support an operation.
     Unsupported {

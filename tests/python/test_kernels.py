@@ -195,7 +195,7 @@ def test_allocated_and_dropped():
 
 def test_memory_of_an_allocator_has_an_offset_and_a_stream():
     """A kernel gets the handle with the offset of the first element, and the stream of the library:
-    that of the backend if the table names none. Rule D39."""
+    that of the backend if the table names none. Rule D20."""
     testing.script(device=(12, 0), byte_offset=64)
     data, byte_offset, stream = testing.allocated_on_npu(scripted(missing=["stream"]), [3])
     assert data != 0 and byte_offset == 64

@@ -48,7 +48,7 @@ const COUNTED: [&str; 7] = [
 
 /// Statics that change and are not state: lists whose entries are written once, and are
 /// the same for all threads.
-const WRITTEN_ONCE: [&str; 29] = [
+const WRITTEN_ONCE: [&str; 28] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::devices::LOADED",
@@ -60,7 +60,6 @@ const WRITTEN_ONCE: [&str; 29] = [
     "exchange::interned_dims::NUMBERS",
     "exchange::interned_dims::USED",
     "exchange::interned_dims::INDEX",
-    "backend::registry::ENTRIES",
     // The one way to wait that there is besides none.
     "backend::blocking::AROUND",
     // The threads that attach to run deleters, for which the end of the interpreter waits.

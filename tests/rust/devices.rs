@@ -1,5 +1,5 @@
-//! Devices: stream rules, synchronization, frees, sets of backends, copies to the host,
-//! plug-ins. The device is that of `examples/new-device`, whose work runs on its own
+//! Devices: stream rules, synchronization, frees, sets of backends, copies to the
+//! host. The device is that of `examples/new-device`, whose work runs on its own
 //! threads; the tests delay work with a gate.
 
 mod devices {
@@ -17,7 +17,6 @@ mod devices {
     pub(crate) mod objects;
     mod order;
     mod own_copies;
-    mod registry;
     mod rules;
     mod sets;
     mod synchronized;

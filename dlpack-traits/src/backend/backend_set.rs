@@ -27,8 +27,8 @@ use crate::stream::{ConsumerPlace, StreamArg};
 ///
 /// # Safety
 ///
-/// Backends, tuples and [`Registry`](super::Registry) implement this. An implementation by
-/// hand promises that
+/// Backends and tuples implement this. An implementation by hand, for devices that are only known
+/// at run time, promises that
 ///
 /// 1. [`allocate`](Self::allocate) returns memory of the prototype's device that may be
 ///    written, and to which no one else has access: consumers write to it;
@@ -46,10 +46,6 @@ use crate::stream::{ConsumerPlace, StreamArg};
 pub unsafe trait Backends: 'static {
     /// Whether any of the devices has streams, so that the host may have to wait for one.
     const HAS_STREAMS: bool = true;
-
-    /// Whether this set looks devices up in the [`Registry`](super::Registry), as the
-    /// registry itself does, and tuples that contain it. Such a set cannot be registered.
-    const ASKS_REGISTRY: bool = false;
 
     /// Whether the set serves devices of this kind. The device need not exist.
     fn serves(device: Device) -> bool {
@@ -251,7 +247,6 @@ macro_rules! tuples {
         // SAFETY: 1. to 4. Each result is that of one of the sets.
         unsafe impl<$($set: Backends),+> Backends for ($($set,)+) {
             const HAS_STREAMS: bool = $($set::HAS_STREAMS)||+;
-            const ASKS_REGISTRY: bool = $($set::ASKS_REGISTRY)||+;
 
             fn serves(device: Device) -> bool {
                 $($set::serves(device))||+

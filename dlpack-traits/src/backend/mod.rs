@@ -10,7 +10,7 @@
 //!
 //! No lock of this module is held while a backend runs, with one exception
 //! (`reentrant_lock`), so backends may call any code and deleters do not wait for locks.
-//! Records of streams and the registry are append-only lists.
+//! Records of streams are append-only lists.
 
 mod append_list;
 mod backend_set;
@@ -43,7 +43,6 @@ mod opencl;
 mod prototype;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod reentrant_lock;
-mod registry;
 mod staged;
 mod stream;
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
@@ -74,7 +73,6 @@ pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
 #[cfg(feature = "opencl")]
 pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
 pub use prototype::Prototype;
-pub use registry::Registry;
 pub use stream::{Event, NoStream, Stream, StreamHandle};
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub use stream_guard::StreamGuard;

@@ -3,7 +3,6 @@
 use core::fmt;
 
 use super::Error;
-use crate::device::Device;
 use crate::dtype::DataType;
 
 /// What to do about a number of bytes that is not a whole number of elements.
@@ -133,10 +132,6 @@ impl fmt::Display for Error {
                 device.device_type().0
             ),
             Error::NoBackend { device } => write!(f, "no enabled backend supports {device}"),
-            Error::AlreadyServed { device_type } => {
-                let device = Device::new(device_type, 0);
-                write!(f, "another backend is registered for devices such as {device}")
-            }
             Error::Unsupported { device, what } => {
                 write!(f, "the backend of {device} has no {what}")
             }

@@ -43,7 +43,6 @@ const CONCURRENT: &[Concurrent] = &[
             "devices::frees::streams_are_recorded_from_many_threads",
             "devices::frees::an_export_without_a_stream_waits_for_the_work",
             "devices::own_copies::copies_include_pending_work",
-            "devices::registry::one_of_many_concurrent_registrations_succeeds",
         ],
     ),
     (

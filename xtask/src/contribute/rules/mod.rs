@@ -28,7 +28,7 @@ use table::{Kind, Row};
 const TABLES: [(char, usize); 9] = [
     ('A', 24),
     ('B', 11),
-    ('D', 39),
+    ('D', 37),
     ('F', 17),
     ('L', 32),
     ('X', 19),
