@@ -11,13 +11,15 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::library::{already_loaded, open};
+use crate::device::Device;
 use crate::error::Error;
 
 /// A library that is loaded lazily, for a static: its functions, and the runtime that
 /// `begin` makes of them. A failed load is tried again by the next call.
 pub(super) struct Loaded<Calls: 'static, Runtime: 'static> {
+    device: Device,
     names: &'static [&'static str],
-    functions: unsafe fn(&Library) -> Result<Calls, Error>,
+    functions: unsafe fn(&Library, Device, usize) -> Result<Calls, Error>,
     begin: fn(&'static Calls) -> Result<Runtime, Error>,
     calls: OnceLock<Calls>,
     runtime: OnceLock<Runtime>,
@@ -30,11 +32,12 @@ impl<Calls, Runtime> Loaded<Calls, Runtime> {
     ///    the caller of [`load`](Self::load) has made the promise of `load`. Its result may
     ///    be used for as long as the library stays loaded.
     pub(super) const unsafe fn new(
+        device: Device,
         names: &'static [&'static str],
-        functions: unsafe fn(&Library) -> Result<Calls, Error>,
+        functions: unsafe fn(&Library, Device, usize) -> Result<Calls, Error>,
         begin: fn(&'static Calls) -> Result<Runtime, Error>,
     ) -> Self {
-        Self { names, functions, begin, calls: OnceLock::new(), runtime: OnceLock::new() }
+        Self { device, names, functions, begin, calls: OnceLock::new(), runtime: OnceLock::new() }
     }
 
     /// Returns the runtime, which the first call loads. A failed load is not cached.
@@ -81,7 +84,7 @@ impl<Calls, Runtime> Loaded<Calls, Runtime> {
         } else {
             let library = find()?;
             // SAFETY: 1. By 1 of `new`, and of `load`.
-            let calls = unsafe { (self.functions)(&library) }?;
+            let calls = unsafe { (self.functions)(&library, self.device, 0) }?;
             // The library is never closed, because threads or callbacks that it started may
             // still run.
             let _stays = ManuallyDrop::new(library);

@@ -1,4 +1,4 @@
-//! Opens a vendor's library and looks up its functions.
+//! A vendor's library: its file ([`open`]), and its functions ([`calls!`](calls)).
 
 use libloading::Library;
 
@@ -50,4 +50,167 @@ pub(super) unsafe fn function<F: Copy>(
     // NULL, which a broken library may return for a symbol.
     let symbol = unsafe { library.get::<Option<F>>(name.as_bytes()) };
     symbol.ok().and_then(|symbol| *symbol).ok_or(Error::Unsupported { device, what: name })
+}
+
+/// Defines a table of the C functions of a library, and a method for each, by its kind:
+///
+/// | kind | the function returns | the method |
+/// |---|---|---|
+/// | `safe` | an error code, also for invalid arguments, and writes results to references | is safe, and converts the code |
+/// | `code` | an error code | converts the code |
+/// | `object` | an object, or NULL | returns its owner, with the function of the table that releases it |
+/// | `coded` | the same, and writes an error code to its last argument | the same |
+/// | `value` | any other value | returns it |
+///
+/// A function may have a name for each vendor.
+macro_rules! calls {
+    (
+        $(#[$meta:meta])*
+        extern $abi:tt $table:ident { $(
+            $kind:ident $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)?:
+                $($symbol:literal)|+ $(=> $release:ident)?;
+        )+ }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        pub(super) struct $table {
+            $($name: (
+                &'static str,
+                $crate::backend::library::calls!(@type $kind $abi ($($type),*) ($($answer)?)),
+            ),)+
+        }
+
+        impl $table {
+            /// Looks up all functions. `vendor` is the index of the vendor's names.
+            ///
+            /// # Safety
+            ///
+            /// 1. The library is the vendor's, and stays loaded as long as the table.
+            pub(super) unsafe fn load(
+                library: &libloading::Library,
+                device: $crate::device::Device,
+                vendor: usize,
+            ) -> Result<Self, $crate::error::Error> {
+                let name = |names: &[&'static str]| names.get(vendor).copied().unwrap_or_default();
+                Ok(Self {
+                    $($name: {
+                        let name = name(&[$($symbol),+]);
+                        // SAFETY: 1. The type is that in the vendor's header, except that
+                        // pointers to results may be written as references, and pointers to
+                        // structs as pointers to `c_void`. 2. By our caller's 1.
+                        let call = unsafe {
+                            $crate::backend::library::function(library, device, name)
+                        };
+                        (name, call?)
+                    },)+
+                })
+            }
+
+            $($crate::backend::library::calls!(
+                @method $kind $name ($($argument: $type),*) ($($answer)?) $($release)?
+            );)+
+        }
+    };
+
+    (@type value $abi:tt ($($type:ty),*) ($($answer:ty)?)) => {
+        unsafe extern $abi fn($($type),*) $(-> $answer)?
+    };
+    (@type object $abi:tt ($($type:ty),*) ()) => {
+        unsafe extern $abi fn($($type),*) -> $crate::backend::object::Ref
+    };
+    (@type coded $abi:tt ($($type:ty),*) ()) => {
+        unsafe extern $abi fn($($type,)* *mut i32) -> $crate::backend::object::Ref
+    };
+    // `safe` and `code`.
+    (@type $kind:ident $abi:tt ($($type:ty),*) ()) => {
+        unsafe extern $abi fn($($type),*) -> i32
+    };
+
+    (@method safe $name:ident ($($argument:ident: $type:ty),*) ()) => {
+        pub(super) fn $name(
+            &self,
+            device: $crate::device::Device,
+            $($argument: $type),*
+        ) -> Result<(), $crate::error::Error> {
+            let (call, function) = self.$name;
+            // SAFETY: the vendor documents that wrong arguments are errors, and references are
+            // places for the results.
+            let code = unsafe { function($($argument),*) };
+            $crate::backend::library::checked(device, call, code)
+        }
+    };
+    (@method code $name:ident ($($argument:ident: $type:ty),*) ()) => {
+        /// # Safety
+        ///
+        /// 1. The arguments are what the vendor documents for the function.
+        pub(super) unsafe fn $name(
+            &self,
+            device: $crate::device::Device,
+            $($argument: $type),*
+        ) -> Result<(), $crate::error::Error> {
+            let (call, function) = self.$name;
+            // SAFETY: by our caller's 1.
+            let code = unsafe { function($($argument),*) };
+            $crate::backend::library::checked(device, call, code)
+        }
+    };
+    (@method object $name:ident ($($argument:ident: $type:ty),*) () $release:ident) => {
+        /// # Safety
+        ///
+        /// 1. The arguments are what the vendor documents for the function.
+        pub(super) unsafe fn $name(
+            &'static self,
+            device: $crate::device::Device,
+            $($argument: $type),*
+        ) -> Result<$crate::backend::object::Object<Self>, $crate::error::Error> {
+            let (call, function) = self.$name;
+            let exception = $crate::backend::object::NoException;
+            // SAFETY: by our caller's 1. `exception` stops an unwinding.
+            let raw = unsafe { function($($argument),*) };
+            core::mem::forget(exception);
+            // NULL is the only failure, without an error code.
+            let failed = $crate::error::Error::Device { device, call, code: 0 };
+            let raw = core::ptr::NonNull::new(raw).ok_or(failed)?;
+            // SAFETY: 1. The call returned a reference that is the caller's to release.
+            Ok(unsafe { $crate::backend::object::Object::new(self, raw, Self::$release) })
+        }
+    };
+    (@method coded $name:ident ($($argument:ident: $type:ty),*) () $release:ident) => {
+        /// # Safety
+        ///
+        /// 1. The arguments are what the vendor documents for the function.
+        pub(super) unsafe fn $name(
+            &'static self,
+            device: $crate::device::Device,
+            $($argument: $type),*
+        ) -> Result<$crate::backend::object::Object<Self, i32>, $crate::error::Error> {
+            let ((call, function), mut code) = (self.$name, 0);
+            // SAFETY: by our caller's 1, and `code` is a place for the result.
+            let raw = unsafe { function($($argument,)* &raw mut code) };
+            let failed = $crate::error::Error::Device { device, call, code };
+            let raw = core::ptr::NonNull::new(raw).filter(|_| code == 0).ok_or(failed)?;
+            // SAFETY: 1. The call returned a reference that is the caller's to release.
+            Ok(unsafe { $crate::backend::object::Object::new(self, raw, Self::$release) })
+        }
+    };
+    (@method value $name:ident ($($argument:ident: $type:ty),*) ($($answer:ty)?)) => {
+        /// # Safety
+        ///
+        /// 1. The arguments are what the vendor documents for the function.
+        pub(super) unsafe fn $name(&self, $($argument: $type),*) $(-> $answer)? {
+            let exception = $crate::backend::object::NoException;
+            // SAFETY: by our caller's 1. `exception` stops an unwinding.
+            let answer = unsafe { (self.$name.1)($($argument),*) };
+            core::mem::forget(exception);
+            answer
+        }
+    };
+}
+
+pub(super) use calls;
+
+/// Converts an error code of a call.
+#[cfg(any(feature = "cuda", feature = "opencl", feature = "rocm"))]
+pub(super) fn checked(device: Device, call: &'static str, code: i32) -> Result<(), Error> {
+    if code == 0 { Ok(()) } else { Err(Error::Device { device, call, code }) }
 }

@@ -36,6 +36,8 @@ mod lazy_library;
 ))]
 mod library;
 mod memory;
+#[cfg(any(feature = "oneapi", feature = "opencl", feature = "webgpu"))]
+mod object;
 #[cfg(feature = "oneapi")]
 mod oneapi;
 #[cfg(feature = "opencl")]

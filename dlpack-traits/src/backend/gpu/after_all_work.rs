@@ -12,27 +12,22 @@
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr;
 
-use libloading::Library;
-
 use super::stream::{GpuEvent, GpuStream};
-use super::sys::calls;
 use super::vendor::{AllWork, Runtime, Vendor};
 use crate::backend::append_list::AppendList;
-use crate::backend::library::function;
+use crate::backend::library::calls;
 use crate::backend::{Stream as _, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
 
 calls! {
     /// Functions of drivers for CUDA 12.5 and later.
-    ContextCalls {
-        safe {
-            context_current(context: &mut *mut c_void): "cuCtxGetCurrent";
-            stream_create(stream: &mut *mut c_void, flags: c_uint): "cuStreamCreate";
-        }
-        context_id(context: *mut c_void, id: *mut u64): "cuCtxGetId";
-        context_record(context: *mut c_void, event: *mut c_void): "cuCtxRecordEvent";
-        event_query(event: *mut c_void): "cuEventQuery";
+    extern "C" ContextCalls {
+        safe context_current(context: &mut *mut c_void): "cuCtxGetCurrent";
+        safe stream_create(stream: &mut *mut c_void, flags: c_uint): "cuStreamCreate";
+        code context_id(context: *mut c_void, id: *mut u64): "cuCtxGetId";
+        code context_record(context: *mut c_void, event: *mut c_void): "cuCtxRecordEvent";
+        code event_query(event: *mut c_void): "cuEventQuery";
     }
 }
 

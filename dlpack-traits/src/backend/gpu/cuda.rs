@@ -10,9 +10,8 @@ use libloading::Library;
 
 use super::Gpu;
 use super::after_all_work::{ContextCalls, FreeStreams, after_all_work};
-use super::sys::calls;
 use super::vendor::{AllWork, Runtime, Vendor};
-use crate::backend::library::function;
+use crate::backend::library::calls;
 use crate::backend::{Attributes, StreamHandle, StreamRules};
 use crate::device::Device;
 use crate::error::Error;
@@ -36,17 +35,15 @@ pub struct CudaDriver;
 
 calls! {
     /// Functions that only CUDA has.
-    CudaCalls {
-        safe {
-            device_get(device: &mut c_int, ordinal: c_int): "cuDeviceGet";
-            context_retain(context: &mut *mut c_void, gpu: c_int): "cuDevicePrimaryCtxRetain";
-            context_current(context: &mut *mut c_void): "cuCtxGetCurrent";
-        }
-        context_release(gpu: c_int): "cuDevicePrimaryCtxRelease_v2";
-        context_push(context: *mut c_void): "cuCtxPushCurrent_v2";
-        context_pop(context: *mut *mut c_void): "cuCtxPopCurrent_v2";
-        stream_context(stream: *mut c_void, context: *mut *mut c_void): "cuStreamGetCtx";
-        pointer_attribute(answer: *mut c_void, attribute: c_uint, data: *mut c_void):
+    extern "C" CudaCalls {
+        safe device_get(device: &mut c_int, ordinal: c_int): "cuDeviceGet";
+        safe context_retain(context: &mut *mut c_void, gpu: c_int): "cuDevicePrimaryCtxRetain";
+        safe context_current(context: &mut *mut c_void): "cuCtxGetCurrent";
+        code context_release(gpu: c_int): "cuDevicePrimaryCtxRelease_v2";
+        code context_push(context: *mut c_void): "cuCtxPushCurrent_v2";
+        code context_pop(context: *mut *mut c_void): "cuCtxPopCurrent_v2";
+        code stream_context(stream: *mut c_void, context: *mut *mut c_void): "cuStreamGetCtx";
+        code pointer_attribute(answer: *mut c_void, attribute: c_uint, data: *mut c_void):
             "cuPointerGetAttribute";
     }
 }

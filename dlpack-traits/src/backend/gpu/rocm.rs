@@ -7,9 +7,8 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::Gpu;
-use super::sys::calls;
 use super::vendor::{Runtime, Vendor};
-use crate::backend::library::function;
+use crate::backend::library::calls;
 use crate::backend::{Attributes, StreamHandle, StreamRules};
 use crate::device::Device;
 use crate::error::Error;
@@ -35,25 +34,27 @@ pub struct HipRuntime;
 
 calls! {
     /// Functions that only ROCm has.
-    HipCalls {
-        safe {
-            device_get(ordinal: &mut c_int): "hipGetDevice";
-            device_set(ordinal: c_int): "hipSetDevice";
-            version(version: &mut c_int): "hipRuntimeGetVersion";
-        }
-        pointer_attributes(answer: *mut PointerAttribute, data: *mut c_void):
+    extern "C" HipCalls {
+        safe device_get(ordinal: &mut c_int): "hipGetDevice";
+        safe device_set(ordinal: c_int): "hipSetDevice";
+        safe version(version: &mut c_int): "hipRuntimeGetVersion";
+        code pointer_attributes(answer: *mut PointerAttribute, data: *mut c_void):
             "hipPointerGetAttributes";
     }
 }
 
-/// `hipStreamGetDevice`, which early versions of ROCm 5 lack.
-type StreamDevice = unsafe extern "C" fn(stream: *mut c_void, ordinal: *mut c_int) -> c_int;
+calls! {
+    /// The function that early versions of ROCm 5 lack.
+    extern "C" StreamCalls {
+        code stream_device(stream: *mut c_void, ordinal: *mut c_int): "hipStreamGetDevice";
+    }
+}
 
 /// The state that only ROCm needs.
 #[derive(Debug)]
 pub struct State {
     calls: HipCalls,
-    stream_device: Option<StreamDevice>,
+    stream_calls: Option<StreamCalls>,
     /// How this version of the runtime numbers kinds of memory.
     kinds: MemoryTypeCodes,
 }
@@ -65,7 +66,6 @@ struct MemoryTypeCodes {
     device: c_uint,
 }
 
-const STREAM_GET_DEVICE: &str = "hipStreamGetDevice";
 /// From ROCm 6 on, the numbers are those of CUDA, and 0 is memory that is not ROCm's.
 const FIRST_WITH_NUMBERS_OF_CUDA: c_int = 60_000_000;
 /// `hipErrorInvalidValue`: before ROCm 6, the pointer is not ROCm's.
@@ -123,8 +123,8 @@ impl Vendor for HipRuntime {
         // SAFETY: 1. By our caller's 1. Only one vendor has these functions, so the index
         // is 0.
         let calls = unsafe { HipCalls::load(library, device, 0) }?;
-        // SAFETY: 1. The type is that in ROCm's header. 2. By our caller's 1.
-        let stream_device = unsafe { function(library, device, STREAM_GET_DEVICE) }.ok();
+        // SAFETY: 1. By our caller's 1.
+        let stream_calls = unsafe { StreamCalls::load(library, device, 0) }.ok();
         let mut version = 0;
         calls.version(device, &mut version)?;
         let kinds = if version >= FIRST_WITH_NUMBERS_OF_CUDA {
@@ -132,7 +132,7 @@ impl Vendor for HipRuntime {
         } else {
             MemoryTypeCodes { host: 0, device: 1 }
         };
-        Ok(State { calls, stream_device, kinds })
+        Ok(State { calls, stream_calls, kinds })
     }
 
     fn enter(
@@ -159,17 +159,13 @@ impl Vendor for HipRuntime {
         handle: StreamHandle,
     ) -> Result<(), Error> {
         // The default stream is that of the current GPU.
-        let (Some(stream_device), false) = (runtime.state.stream_device, handle.number() == 0)
-        else {
+        let (Some(calls), false) = (&runtime.state.stream_calls, handle.number() == 0) else {
             return Ok(());
         };
         let mut found = 0;
-        // SAFETY: by our caller's 1 the stream is alive, and `found` is a place for the
+        // SAFETY: 1. By our caller's 1 the stream is alive, and `found` is a place for the
         // result.
-        let code = unsafe { stream_device(handle.as_ptr(), &raw mut found) };
-        if code != 0 {
-            return Err(Error::Device { device, call: STREAM_GET_DEVICE, code });
-        }
+        unsafe { calls.stream_device(device, handle.as_ptr(), &raw mut found) }?;
         if found == ordinal {
             return Ok(());
         }

@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 use std::vec::Vec;
 
 use super::queue::Queue;
-use super::sys::{Calls, Ref, SyclObject};
+use super::sys::{Calls, SyclObject};
 use crate::backend::StreamHandle;
 use crate::backend::lazy_library::Loaded;
+use crate::backend::object::Ref;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
@@ -54,7 +55,7 @@ pub(super) struct Root {
 
 // SAFETY: 1. The names are those of DPCTL, and by 1 of `load` so is the file.
 static LOADED: Loaded<Calls, OneApiRuntime> =
-    unsafe { Loaded::new(LIBRARIES, Calls::load, OneApiRuntime::new) };
+    unsafe { Loaded::new(oneapi(0), LIBRARIES, Calls::load, OneApiRuntime::new) };
 
 /// Returns the runtime. A failed load is not cached: Python may import the
 /// library later.
@@ -72,7 +73,7 @@ pub(super) unsafe fn load(file: &Path) -> Result<&'static OneApiRuntime, Error> 
     unsafe { LOADED.load(file, true) }
 }
 
-fn oneapi(index: i32) -> Device {
+const fn oneapi(index: i32) -> Device {
     Device::new(ffi::kDLOneAPI, index)
 }
 
@@ -80,17 +81,17 @@ impl OneApiRuntime {
     fn new(calls: &'static Calls) -> Result<Self, Error> {
         let none = oneapi(0);
         // SAFETY: 1. A documented identifier.
-        let devices = unsafe { calls.DPCTLDeviceMgr_GetDevices(none, EVERYTHING) }?;
+        let devices = unsafe { calls.device_mgr_get_devices(none, EVERYTHING) }?;
         // SAFETY: 1. A vector of devices.
-        let count = unsafe { calls.DPCTLDeviceVector_Size(devices.raw()) };
+        let count = unsafe { calls.device_vector_size(devices.raw()) };
         let roots = (0..count).map(|index| {
             let number = oneapi(i32::try_from(index).unwrap_or(i32::MAX));
             // SAFETY: 1. The vector, and an index in it.
-            let device = unsafe { calls.DPCTLDeviceVector_GetAt(number, devices.raw(), index) }?;
+            let device = unsafe { calls.device_vector_get_at(number, devices.raw(), index) }?;
             // SAFETY: 1. A device.
-            let platform = unsafe { calls.DPCTLDevice_GetPlatform(number, device.raw()) }?;
+            let platform = unsafe { calls.device_get_platform(number, device.raw()) }?;
             // SAFETY: 1. A platform.
-            let context = unsafe { calls.DPCTLPlatform_GetDefaultContext(number, platform.raw()) }?;
+            let context = unsafe { calls.platform_get_default_context(number, platform.raw()) }?;
             Ok(Root { device, context, queue: OnceLock::new() })
         });
         Ok(Self { calls, roots: roots.collect::<Result<_, Error>>()? })
@@ -111,14 +112,14 @@ impl OneApiRuntime {
     pub(super) unsafe fn number_of(&self, device: Ref) -> Option<Device> {
         let found = self.roots.iter().position(|root| {
             // SAFETY: 1. Two devices, one of them by our caller's 1.
-            unsafe { self.calls.DPCTLDevice_AreEq(root.device.raw(), device) }
+            unsafe { self.calls.device_are_eq(root.device.raw(), device) }
         });
         if let Some(index) = found {
             return i32::try_from(index).ok().map(oneapi);
         }
         // SAFETY: 1. A device, by our caller's 1; the result is NULL for a root
         // device.
-        let parent = unsafe { self.calls.DPCTLDevice_GetParentDevice(oneapi(0), device) }.ok()?;
+        let parent = unsafe { self.calls.device_get_parent_device(oneapi(0), device) }.ok()?;
         // SAFETY: 1. The call above returned it.
         unsafe { self.number_of(parent.raw()) }
     }
@@ -133,8 +134,7 @@ impl OneApiRuntime {
         let raw = root.device.raw();
         // SAFETY: 1. A device and its context; NULL for the handler, and the
         // in-order property, are documented.
-        let queue =
-            unsafe { self.calls.DPCTLQueue_Create(device, context, raw, handler, IN_ORDER) }?;
+        let queue = unsafe { self.calls.queue_create(device, context, raw, handler, IN_ORDER) }?;
         let queue = Queue::new(self.calls, device, queue);
         Ok(root.queue.get_or_init(|| queue).clone())
     }
@@ -155,17 +155,17 @@ impl OneApiRuntime {
             return Err(Error::StreamRefused { device, stream: Some(0), rule });
         }
         // SAFETY: 1. A queue, by our caller's 1.
-        let context = unsafe { calls.DPCTLQueue_GetContext(device, raw) }?;
+        let context = unsafe { calls.queue_get_context(device, raw) }?;
         // SAFETY: 1. A queue, by our caller's 1.
-        let found = unsafe { calls.DPCTLQueue_GetDevice(device, raw) }?;
+        let found = unsafe { calls.queue_get_device(device, raw) }?;
         // SAFETY: 1. Two contexts.
-        let is_default = unsafe { calls.DPCTLContext_AreEq(context.raw(), root.context.raw()) };
+        let is_default = unsafe { calls.context_are_eq(context.raw(), root.context.raw()) };
         // SAFETY: 1. A device.
         if !is_default || unsafe { self.number_of(found.raw()) } != Some(device) {
             return Err(Error::Unsupported { device, what: "queue of another device or context" });
         }
         // SAFETY: 1. A queue, by our caller's 1.
-        let copy = unsafe { calls.DPCTLQueue_Copy(device, raw) }?;
+        let copy = unsafe { calls.queue_copy(device, raw) }?;
         Ok(Queue::new(calls, device, copy))
     }
 }
@@ -174,7 +174,7 @@ impl Root {
     /// Whether the device has memory of that kind.
     pub(super) fn has(&self, calls: &Calls, aspect: c_int) -> bool {
         // SAFETY: 1. A device, and one of the documented aspects.
-        unsafe { calls.DPCTLDevice_HasAspect(self.device.raw(), aspect) }
+        unsafe { calls.device_has_aspect(self.device.raw(), aspect) }
     }
 
     /// Whether addresses can be queried: without USM the query throws.

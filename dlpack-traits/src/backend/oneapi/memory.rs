@@ -25,11 +25,11 @@ fn allocate(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_v
     }
     let data = match kind {
         // SAFETY: 1. A queue of a device that has the kind; a power of two.
-        UsmKind::Device => unsafe { calls.DPCTLaligned_alloc_device(ALIGN, byte_len, raw) },
+        UsmKind::Device => unsafe { calls.aligned_alloc_device(ALIGN, byte_len, raw) },
         // SAFETY: 1. A queue of a device that has the kind; a power of two.
-        UsmKind::Shared => unsafe { calls.DPCTLaligned_alloc_shared(ALIGN, byte_len, raw) },
+        UsmKind::Shared => unsafe { calls.aligned_alloc_shared(ALIGN, byte_len, raw) },
         // SAFETY: 1. A queue of a device that has the kind; a power of two.
-        UsmKind::Host => unsafe { calls.DPCTLaligned_alloc_host(ALIGN, byte_len, raw) },
+        UsmKind::Host => unsafe { calls.aligned_alloc_host(ALIGN, byte_len, raw) },
     };
     NonNull::new(data).ok_or(Error::OutOfMemory { bytes: byte_len })
 }
@@ -44,7 +44,7 @@ pub(super) fn zeroed(
     let (calls, device) = (queue.calls, queue.device());
     let filled = queue.enqueue(|raw| {
         // SAFETY: 1. A queue, and new memory of as many bytes.
-        unsafe { calls.DPCTLQueue_Memset(device, raw, data.as_ptr(), 0, byte_len) }
+        unsafe { calls.queue_memset(device, raw, data.as_ptr(), 0, byte_len) }
     });
     if let Err(error) = filled {
         // SAFETY: 1. It was just allocated. 2. Nothing was enqueued.
@@ -65,7 +65,7 @@ pub(super) unsafe fn free(queue: &Queue, data: NonNull<c_void>) {
     if let Ok(root) = runtime().and_then(|runtime| runtime.root(queue.device())) {
         // SAFETY: 1. By our caller's 1 and 2, with the context for which it was
         // allocated.
-        unsafe { queue.calls.DPCTLfree_with_context(data.as_ptr(), root.context.raw()) }
+        unsafe { queue.calls.free_with_context(data.as_ptr(), root.context.raw()) }
     }
 }
 

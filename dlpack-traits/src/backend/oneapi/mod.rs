@@ -145,7 +145,7 @@ impl OneApi {
         let none = Device::new(ffi::kDLOneAPI, 0);
         let mut of_context = runtime.roots.iter().filter(|root| {
             // SAFETY: 1. Two contexts, one of them by our caller's 1.
-            unsafe { calls.DPCTLContext_AreEq(root.context.raw(), context) }
+            unsafe { calls.context_are_eq(root.context.raw(), context) }
         });
         let what = "way to export memory of a context that is not its platform's default";
         let root = of_context.next().ok_or(Error::Unsupported { device: none, what })?;
@@ -264,7 +264,7 @@ unsafe impl Backend for OneApi {
         let (source, target) = (from.address().cast(), to.address().cast());
         queue.enqueue(|raw| {
             // SAFETY: 1. A queue; memory by our caller's 1.
-            unsafe { calls.DPCTLQueue_Memcpy(device, raw, target, source, byte_len) }
+            unsafe { calls.queue_memcpy(device, raw, target, source, byte_len) }
         })
     }
 

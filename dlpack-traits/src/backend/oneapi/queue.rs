@@ -7,7 +7,8 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::sys::{Calls, Ref, SyclObject};
+use super::sys::{Calls, SyclObject};
+use crate::backend::object::Ref;
 use crate::backend::{Event, Stream};
 use crate::device::Device;
 use crate::error::Error;
@@ -26,7 +27,7 @@ pub(super) use OneApiQueue as Queue;
 impl OneApiQueue {
     pub(super) fn new(calls: &'static Calls, device: Device, queue: SyclObject) -> Self {
         // SAFETY: 1. A queue.
-        let in_order = unsafe { calls.DPCTLQueue_IsInOrder(queue.raw()) };
+        let in_order = unsafe { calls.queue_is_in_order(queue.raw()) };
         Self { calls, device, queue: Arc::new(queue), in_order }
     }
 
@@ -42,7 +43,7 @@ impl OneApiQueue {
     /// it.
     fn barrier(&self) -> Result<SyclObject, Error> {
         // SAFETY: 1. A queue.
-        unsafe { self.calls.DPCTLQueue_SubmitBarrier(self.device, self.raw()) }
+        unsafe { self.calls.queue_submit_barrier(self.device, self.raw()) }
     }
 
     /// Enqueues one command in order, also on a queue that executes out of order.
@@ -58,7 +59,7 @@ impl OneApiQueue {
         if self.barrier().is_err() {
             // Later work would not wait for the command, so the host waits for it now.
             // SAFETY: 1. An event.
-            unsafe { self.calls.DPCTLEvent_Wait(event.raw()) }
+            unsafe { self.calls.event_wait(event.raw()) }
         }
         Ok(())
     }
@@ -94,13 +95,13 @@ unsafe impl Stream for OneApiQueue {
         let (calls, events) = (self.calls, [event.0.raw()]);
         let (first, count) = (events.as_ptr(), events.len());
         // SAFETY: 1. A queue, and as many events as `count`.
-        unsafe { calls.DPCTLQueue_SubmitBarrierForEvents(self.device, self.raw(), first, count) }
+        unsafe { calls.queue_submit_barrier_for_events(self.device, self.raw(), first, count) }
             .map(drop)
     }
 
     fn synchronize(&self) -> Result<(), Error> {
         // SAFETY: 1. A queue.
-        unsafe { self.calls.DPCTLQueue_Wait(self.raw()) };
+        unsafe { self.calls.queue_wait(self.raw()) };
         Ok(())
     }
 
@@ -112,7 +113,7 @@ unsafe impl Stream for OneApiQueue {
     /// address may be reused for another queue later.
     fn is_same(&self, other: &Self) -> Option<bool> {
         // SAFETY: 1. Two queues.
-        Some(unsafe { self.calls.DPCTLQueue_AreEq(self.raw(), other.raw()) })
+        Some(unsafe { self.calls.queue_are_eq(self.raw(), other.raw()) })
     }
 }
 

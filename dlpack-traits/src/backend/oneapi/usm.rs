@@ -8,7 +8,7 @@
 use core::ffi::c_int;
 
 use super::devices::{OneApiRuntime, Root};
-use super::sys::Ref;
+use crate::backend::object::Ref;
 use crate::device::Device;
 use crate::error::Error;
 
@@ -116,13 +116,13 @@ impl AddressQueries for Context<'_> {
 
     fn kind(&self, data: Ref) -> Option<UsmKind> {
         // SAFETY: 1. A context, by 1 of `new`. The address is not dereferenced.
-        UsmKind::of(unsafe { self.runtime.calls.DPCTLUSM_GetPointerType(data, self.raw) })
+        UsmKind::of(unsafe { self.runtime.calls.usm_get_pointer_type(data, self.raw) })
     }
 
     fn device(&self, data: Ref) -> Result<Option<Device>, Error> {
         let calls = self.runtime.calls;
         // SAFETY: 1. As above, and `find` has checked that the address is USM.
-        let found = unsafe { calls.DPCTLUSM_GetPointerDevice(self.unknown, data, self.raw) }?;
+        let found = unsafe { calls.usm_get_pointer_device(self.unknown, data, self.raw) }?;
         // SAFETY: 1. A device.
         Ok(unsafe { self.runtime.number_of(found.raw()) })
     }

@@ -7,9 +7,10 @@ use std::vec;
 use std::vec::Vec;
 
 use super::queue::OpenClQueue;
-use super::sys::{Calls, OpenClObject, Ref};
+use super::sys::Calls;
 use crate::backend::StreamHandle;
 use crate::backend::lazy_library::Loaded;
+use crate::backend::object::Ref;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
@@ -55,7 +56,7 @@ unsafe impl Sync for ClDevice {}
 
 // SAFETY: 1. The names are those of OpenCL, and by 1 of `load` so is the file.
 static LOADED: Loaded<Calls, OpenClRuntime> =
-    unsafe { Loaded::new(LIBRARIES, Calls::load, OpenClRuntime::new) };
+    unsafe { Loaded::new(opencl(0), LIBRARIES, Calls::load, OpenClRuntime::new) };
 
 /// Returns the runtime. A failed load is not cached.
 pub(super) fn runtime() -> Result<&'static OpenClRuntime, Error> {
@@ -73,7 +74,7 @@ pub(super) unsafe fn load(file: &Path) -> Result<&'static OpenClRuntime, Error> 
     unsafe { LOADED.load(file, false) }
 }
 
-fn opencl(index: i32) -> Device {
+const fn opencl(index: i32) -> Device {
     Device::new(ffi::kDLOpenCL, index)
 }
 
@@ -185,10 +186,9 @@ impl OpenClRuntime {
         if unsafe { self.number_of(of) } != Some(device) {
             return Err(Error::Unsupported { device, what: "queue of another device" });
         }
+        let (retain, release) = (Calls::retain_queue, Calls::release_queue);
         // SAFETY: 1. A queue, by our caller's 1.
-        unsafe { calls.retain_queue(device, raw.as_ptr()) }?;
-        // SAFETY: 1. It was just retained.
-        let queue = unsafe { OpenClObject::new(calls, device, raw, Calls::release_queue) };
+        let queue = unsafe { calls.retained(device, raw, retain, release) }?;
         OpenClQueue::new(calls, device, queue)
     }
 }

@@ -5,7 +5,8 @@ use core::ptr::NonNull;
 
 use super::OpenCl;
 use super::devices::runtime;
-use super::sys::{Calls, OpenClObject, Ref};
+use super::sys::{Calls, OpenClObject};
+use crate::backend::object::Ref;
 use crate::backend::{DeviceBuffer, FreeOrder, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -24,13 +25,9 @@ const BUFFER: u32 = 0x10F0;
 pub struct OpenClMemory {
     memory: OpenClObject,
     byte_len: usize,
-    context: Ref,
+    /// The address of its `cl_context`, to be compared.
+    context: usize,
 }
-
-// SAFETY: the handles are OpenCL's, whose functions any thread may call.
-unsafe impl Send for OpenClMemory {}
-// SAFETY: the handles are OpenCL's, whose functions any thread may call.
-unsafe impl Sync for OpenClMemory {}
 
 impl OpenClMemory {
     /// The handle.
@@ -85,12 +82,11 @@ impl OpenCl {
         // SAFETY: 1. By our caller's 1; a buffer has a size.
         let byte_len = unsafe { calls.ask(device, Calls::memory_info, handle, SIZE) }?;
         // SAFETY: 1. By our caller's 1; a buffer has a context.
-        let context = unsafe { calls.ask(device, Calls::memory_info, handle, CONTEXT) }?;
+        let context: Ref = unsafe { calls.ask(device, Calls::memory_info, handle, CONTEXT) }?;
+        let (retain, release) = (Calls::retain_memory, Calls::release_memory);
         // SAFETY: 1. By our caller's 1.
-        unsafe { calls.retain_memory(device, handle) }?;
-        // SAFETY: 1. It was just retained.
-        let memory = unsafe { OpenClObject::new(calls, device, raw, Calls::release_memory) };
-        Ok(OpenClMemory { memory, byte_len, context })
+        let memory = unsafe { calls.retained(device, raw, retain, release) }?;
+        Ok(OpenClMemory { memory, byte_len, context: context.addr() })
     }
 
     /// Converts a buffer of another library into memory that can be exported.
@@ -111,7 +107,7 @@ impl OpenCl {
         dtype: DataType,
         stream: WorkStream<Self>,
     ) -> Result<DeviceBuffer<Self>, Error> {
-        if memory.context != stream.stream().context() {
+        if memory.context != stream.stream().context().addr() {
             let what = "work on a buffer of another context";
             return Err(Error::Unsupported { device: stream.device(), what });
         }

@@ -17,6 +17,7 @@ use devices::runtime;
 pub use memory::OpenClMemory;
 pub use queue::{OpenClEvent, OpenClQueue};
 
+use crate::backend::library::checked;
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{Backend, MemoryRef, StreamHandle, WorkStream};
 use crate::device::Device;
@@ -144,9 +145,10 @@ unsafe impl Backend for OpenCl {
         data: NonNull<c_void>,
         _: usize,
     ) -> Result<(), Error> {
-        let calls = stream.stream().calls;
+        let call = "clReleaseMemObject";
         // SAFETY: 1. By our caller's 1, the reference is that of `allocate`.
-        unsafe { calls.release_memory(stream.device(), data.as_ptr()) }
+        let code = unsafe { stream.stream().calls.release_memory(data.as_ptr()) };
+        checked(stream.device(), call, code)
     }
 
     unsafe fn copy(

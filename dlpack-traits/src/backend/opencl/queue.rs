@@ -8,7 +8,8 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::ptr::{self, NonNull};
 
-use super::sys::{Calls, OpenClObject, Ref};
+use super::sys::{Calls, OpenClObject};
+use crate::backend::object::Ref;
 use crate::backend::{Event, Stream};
 use crate::device::Device;
 use crate::error::Error;
@@ -47,10 +48,9 @@ impl OpenClQueue {
         let properties: u64 = unsafe { calls.ask(device, Calls::queue_info, raw, PROPERTIES) }?;
         let what = "context of a queue";
         let context = NonNull::new(context).ok_or(Error::Unsupported { device, what })?;
+        let (retain, release) = (Calls::retain_context, Calls::release_context);
         // SAFETY: 1. A context, which the queue uses.
-        unsafe { calls.retain_context(device, context.as_ptr()) }?;
-        // SAFETY: 1. It was just retained.
-        let context = unsafe { OpenClObject::new(calls, device, context, Calls::release_context) };
+        let context = unsafe { calls.retained(device, context, retain, release) }?;
         let (queue, context) = (Arc::new(queue), Arc::new(context));
         let in_order = properties & OUT_OF_ORDER == 0;
         Ok(Self { calls, device, queue, context, in_order })
@@ -131,7 +131,7 @@ impl OpenClQueue {
         let device = self.device;
         let event = NonNull::new(event).ok_or(Error::Unsupported { device, what: "events" })?;
         // SAFETY: 1. The reference was returned by a call that makes one for its caller.
-        Ok(unsafe { OpenClObject::new(self.calls, device, event, Calls::release_event) })
+        Ok(unsafe { OpenClObject::new(self.calls, event, Calls::release_event) })
     }
 }
 

@@ -1,14 +1,15 @@
 //! Memory of a WebGPU device, and copies.
 
 use core::ffi::c_void;
-use core::ptr::{self, NonNull};
+use core::ptr;
 use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 use std::vec::Vec;
 
 use super::queue::{CallbackStatus, SPONTANEOUS, WebGpuStream};
-use super::sys::{BufferDescriptor, Handle, MapInfo, StringView};
+use super::sys::{BufferDescriptor, MapInfo, StringView, WebGpuObject};
+use crate::backend::object::Ref;
 use crate::backend::{MemoryRef, Stream};
 use crate::error::Error;
 
@@ -30,35 +31,24 @@ pub(super) fn create(
     stream: &WebGpuStream,
     byte_len: u64,
     usage: u64,
-) -> Result<NonNull<c_void>, Error> {
+) -> Result<WebGpuObject, Error> {
     let (known, device) = (stream.known(), stream.device());
     let size = byte_len.checked_next_multiple_of(UNIT).ok_or(Error::SizeOverflow)?;
     let next = ptr::null();
     let info = BufferDescriptor { next, label: StringView::NONE, usage, size, mapped: 0 };
     let bytes = usize::try_from(byte_len).unwrap_or(usize::MAX);
-    let mut made = None;
-    let outcome = known.guarded(device, "wgpuDeviceCreateBuffer", bytes, |calls| {
-        // SAFETY: the device is kept.
-        made = NonNull::new(unsafe { (calls.create_buffer)(known.device(), &raw const info) });
+    // A buffer that could not be created has a handle too, which is released with the error.
+    let made = known.guarded(device, "wgpuDeviceCreateBuffer", bytes, |calls| {
+        // SAFETY: 1. The device is kept.
+        unsafe { calls.create_buffer(device, known.device(), &raw const info) }
     });
-    match (made, outcome) {
-        (Some(made), Ok(())) => Ok(made),
-        (None, Ok(())) => Err(Error::OutOfMemory { bytes }),
-        (made, Err(error)) => {
-            // A buffer that could not be created has a handle too.
-            if let Some(made) = made {
-                // SAFETY: no other code has the handle.
-                unsafe { (known.calls().buffer_release)(made.as_ptr()) };
-            }
-            Err(error)
-        }
-    }
+    made?.map_err(|_| Error::OutOfMemory { bytes })
 }
 
 /// A range of a buffer in whole units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
-    buffer: Handle,
+    buffer: Ref,
     pub(super) byte_offset: u64,
     byte_len: u64,
 }
@@ -94,8 +84,8 @@ pub(super) unsafe fn units(
     byte_len: usize,
     of: fn(&MemoryRef, usize, u64) -> Option<Units>,
 ) -> Result<Units, Error> {
-    // SAFETY: by our caller's 1.
-    let size = unsafe { (stream.known().calls().buffer_size)(place.data) };
+    // SAFETY: 1. By our caller's 1.
+    let size = unsafe { stream.known().calls().buffer_size(place.data) };
     let what = "copy to parts of four bytes";
     of(place, byte_len, size).ok_or(Error::Unsupported { device: stream.device(), what })
 }
@@ -106,23 +96,22 @@ pub(super) unsafe fn units(
 ///
 /// 1. Both buffers are of the device and alive; they keep their usages.
 pub(super) unsafe fn enqueue(stream: &WebGpuStream, from: Units, to: Units) -> Result<(), Error> {
-    let known = stream.known();
-    known.guarded(stream.device(), "wgpuQueueSubmit", 0, |calls| {
-        // SAFETY: the device is kept; NULL is the default descriptor.
-        let encoder = unsafe { (calls.create_encoder)(known.device(), ptr::null()) };
+    let (known, device) = (stream.known(), stream.device());
+    let submitted = known.guarded(device, "wgpuQueueSubmit", 0, |calls| {
+        // SAFETY: 1. The device is kept; NULL is the default descriptor.
+        let encoder = unsafe { calls.create_encoder(device, known.device(), ptr::null()) }?;
         let (source, target) = ((from.buffer, from.byte_offset), (to.buffer, to.byte_offset));
-        let copy = calls.encoder_copy;
-        // SAFETY: by our caller's 1; `guarded` receives the errors.
-        unsafe { copy(encoder, source.0, source.1, target.0, target.1, from.byte_len) };
-        // SAFETY: the encoder is new; NULL is the default descriptor.
-        let commands = unsafe { (calls.encoder_finish)(encoder, ptr::null()) };
-        // SAFETY: one list of commands, for the device's queue.
-        unsafe { (calls.queue_submit)(known.queue(), 1, &raw const commands) };
-        // SAFETY: no other code has the handle.
-        unsafe { (calls.commands_release)(commands) };
-        // SAFETY: no other code has the handle.
-        unsafe { (calls.encoder_release)(encoder) };
-    })
+        let (raw, byte_len) = (encoder.raw(), from.byte_len);
+        // SAFETY: 1. By our caller's 1; `guarded` receives the errors.
+        unsafe { calls.encoder_copy(raw, source.0, source.1, target.0, target.1, byte_len) };
+        // SAFETY: 1. The encoder is new; NULL is the default descriptor.
+        let commands = unsafe { calls.encoder_finish(device, raw, ptr::null()) }?;
+        let list = commands.raw();
+        // SAFETY: 1. One list of commands, for the device's queue.
+        unsafe { calls.queue_submit(known.queue(), 1, &raw const list) };
+        Ok(())
+    });
+    submitted?
 }
 
 /// Enqueues a copy from the host, whose bytes are read before this returns.
@@ -147,9 +136,9 @@ pub(super) unsafe fn write(
         first = padded.as_ptr();
     }
     known.guarded(stream.device(), "wgpuQueueWriteBuffer", byte_len, |calls| {
-        let write = calls.queue_write;
-        // SAFETY: `first` points to that many bytes; the call reads them before it returns.
-        unsafe { write(known.queue(), to.buffer, to.byte_offset, first.cast(), whole) };
+        let (queue, first) = (known.queue(), first.cast());
+        // SAFETY: 1. `first` points to that many bytes; the call reads them before it returns.
+        unsafe { calls.queue_write(queue, to.buffer, to.byte_offset, first, whole) };
     })
 }
 
@@ -169,46 +158,41 @@ pub(super) unsafe fn read(
     let (known, device) = (stream.known(), stream.device());
     let whole = usize::try_from(from.byte_len).map_err(|_| Error::SizeOverflow)?;
     let staging = create(stream, from.byte_len, MAP_READ | COPY_DST)?;
-    let target = Units { buffer: staging.as_ptr(), byte_offset: 0, byte_len: from.byte_len };
+    let target = Units { buffer: staging.raw(), byte_offset: 0, byte_len: from.byte_len };
     // SAFETY: 1. By our caller's 1; the staging buffer is new.
-    let enqueued = unsafe { enqueue(stream, from, target) };
-    let read = enqueued.and_then(|()| {
-        let answer = CallbackStatus::default();
-        let first = answer.for_callback();
-        let (next, second) = (ptr::null(), ptr::null_mut());
-        let info = MapInfo { next, mode: SPONTANEOUS, callback: mapped, first, second };
-        let call = "wgpuBufferMapAsync";
-        let asked = known.guarded(device, call, byte_len, |calls| {
-            // SAFETY: the whole buffer, which has the usage for mapping. The callback is
-            // called once: by the wait below, or by the release of the buffer.
-            unsafe { (calls.buffer_map)(staging.as_ptr(), READ, 0, whole, info) };
-        });
-        stream.synchronize()?;
-        asked?;
-        // Another thread's wait may have taken the callback without having called it yet.
-        let waiting = Instant::now();
-        while answer.get() == 0 && waiting.elapsed() < ANSWERED_WITHIN {
-            thread::yield_now();
-            stream.synchronize()?;
-        }
-        let code = answer.get();
-        if code != SUCCESS {
-            let code = i32::try_from(code).unwrap_or(i32::MAX);
-            return Err(Error::Device { device, call, code });
-        }
-        // SAFETY: the buffer is mapped.
-        let range = unsafe { (known.calls().buffer_range)(staging.as_ptr(), 0, whole) };
-        if range.is_null() {
-            return Err(Error::Unsupported { device, what: "mapped memory" });
-        }
-        let first = range.cast::<u8>().wrapping_add(skip);
-        // SAFETY: by our caller's 1 and 2.
-        unsafe { first.copy_to_nonoverlapping(to, byte_len) };
-        Ok(())
+    unsafe { enqueue(stream, from, target) }?;
+    let answer = CallbackStatus::default();
+    let first = answer.for_callback();
+    let (next, second) = (ptr::null(), ptr::null_mut());
+    let info = MapInfo { next, mode: SPONTANEOUS, callback: mapped, first, second };
+    let call = "wgpuBufferMapAsync";
+    let asked = known.guarded(device, call, byte_len, |calls| {
+        // SAFETY: 1. The whole buffer, which has the usage for mapping. The callback is called
+        // once: by the wait below, or by the release of the buffer, which unmaps it.
+        unsafe { calls.buffer_map(staging.raw(), READ, 0, whole, info) };
     });
-    // SAFETY: the buffer is ours; releasing it unmaps it.
-    unsafe { (known.calls().buffer_release)(staging.as_ptr()) };
-    read
+    stream.synchronize()?;
+    asked?;
+    // Another thread's wait may have taken the callback without having called it yet.
+    let waiting = Instant::now();
+    while answer.get() == 0 && waiting.elapsed() < ANSWERED_WITHIN {
+        thread::yield_now();
+        stream.synchronize()?;
+    }
+    let code = answer.get();
+    if code != SUCCESS {
+        let code = i32::try_from(code).unwrap_or(i32::MAX);
+        return Err(Error::Device { device, call, code });
+    }
+    // SAFETY: 1. The buffer is mapped.
+    let range = unsafe { known.calls().buffer_range(staging.raw(), 0, whole) };
+    if range.is_null() {
+        return Err(Error::Unsupported { device, what: "mapped memory" });
+    }
+    let first = range.cast::<u8>().wrapping_add(skip);
+    // SAFETY: by our caller's 1 and 2.
+    unsafe { first.copy_to_nonoverlapping(to, byte_len) };
+    Ok(())
 }
 
 unsafe extern "C" fn mapped(status: u32, _: StringView, answer: *mut c_void, _: *mut c_void) {

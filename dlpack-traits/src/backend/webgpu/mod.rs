@@ -17,11 +17,14 @@ use core::ptr::NonNull;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use libloading::Library;
+
 use self::memory::{COPY_DST, COPY_SRC, STORAGE, Units, create, enqueue, read, units, write};
 use self::queue::AdoptedDevice;
 pub use self::queue::{WebGpuEvent, WebGpuStream};
 use self::sys::Calls;
 use crate::backend::append_list::AppendList;
+use crate::backend::object::Object;
 use crate::backend::{Backend, MemoryRef, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -75,14 +78,17 @@ impl WebGpu {
         library: impl AsRef<Path>,
         device: NonNull<c_void>,
     ) -> Result<Device, Error> {
-        // SAFETY: 1. By our caller's 1.
-        let calls = unsafe { Calls::load(library.as_ref()) }?;
+        // SAFETY: by our caller's 1; its initializers ran when the program loaded it.
+        let library = unsafe { Library::new(library.as_ref()) }
+            .map_err(|_| Error::NoLibrary { name: "libwgpu_native" })?;
+        // SAFETY: 1. By our caller's 1; the record of the device keeps the library.
+        let calls = unsafe { Calls::load(&library, Device::new(ffi::kDLWebGPU, 0), 0) }?;
         // Each device has one record, whose lock serializes its error scopes.
         let _alone = ADOPTING.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &AdoptedDevice| known.device() == device.as_ptr();
         let index = KNOWN.index_of(is_it).unwrap_or_else(|| {
             // SAFETY: 1. By our caller's 2.
-            KNOWN.append(unsafe { AdoptedDevice::of(calls, device) })
+            KNOWN.append(unsafe { AdoptedDevice::of(library, calls, device) })
         });
         Ok(Device::new(ffi::kDLWebGPU, index))
     }
@@ -123,7 +129,8 @@ unsafe impl Backend for WebGpu {
     }
 
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
-        create(stream.stream(), byte_len as u64, COPY_SRC | COPY_DST | STORAGE)
+        let usage = COPY_SRC | COPY_DST | STORAGE;
+        create(stream.stream(), byte_len as u64, usage).map(Object::into_raw)
     }
 
     unsafe fn deallocate(
@@ -131,8 +138,8 @@ unsafe impl Backend for WebGpu {
         data: NonNull<c_void>,
         _: usize,
     ) -> Result<(), Error> {
-        // SAFETY: by our caller's 1 it is ours, and it is not used any more.
-        unsafe { (stream.stream().known().calls().buffer_release)(data.as_ptr()) };
+        // SAFETY: 1. By our caller's 1 it is ours, and it is not used any more.
+        unsafe { stream.stream().known().calls().buffer_release(data.as_ptr()) };
         Ok(())
     }
 

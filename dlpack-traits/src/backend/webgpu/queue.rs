@@ -5,7 +5,10 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::sys::{Calls, Handle, ScopeInfo, StringView};
+use libloading::Library;
+
+use super::sys::{Calls, ScopeInfo, StringView};
+use crate::backend::object::Ref;
 use crate::backend::reentrant_lock::ReentrantLock;
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
@@ -25,8 +28,9 @@ pub(super) const SPONTANEOUS: u32 = 3;
 #[derive(Debug)]
 pub(super) struct AdoptedDevice {
     calls: Calls,
+    _library: Library,
     device: NonNull<c_void>,
-    queue: Handle,
+    queue: Ref,
     /// The lock of the error scopes, which are one stack for all threads of a device.
     scopes: ReentrantLock,
 }
@@ -39,24 +43,24 @@ unsafe impl Sync for AdoptedDevice {}
 impl AdoptedDevice {
     /// # Safety
     ///
-    /// 1. `device` is a `WGPUDevice` of the library, and alive.
-    pub(super) unsafe fn of(calls: Calls, device: NonNull<c_void>) -> Self {
-        // SAFETY: by our caller's 1.
-        unsafe { (calls.device_add_ref)(device.as_ptr()) };
-        // SAFETY: by our caller's 1.
-        let queue = unsafe { (calls.device_queue)(device.as_ptr()) };
-        Self { calls, device, queue, scopes: ReentrantLock::default() }
+    /// 1. `device` is a `WGPUDevice` of the library, whose functions are `calls`, and alive.
+    pub(super) unsafe fn of(library: Library, calls: Calls, device: NonNull<c_void>) -> Self {
+        // SAFETY: 1. By our caller's 1.
+        unsafe { calls.device_add_ref(device.as_ptr()) };
+        // SAFETY: 1. By our caller's 1.
+        let queue = unsafe { calls.device_queue(device.as_ptr()) };
+        Self { calls, _library: library, device, queue, scopes: ReentrantLock::default() }
     }
 
-    pub(super) fn calls(&self) -> &Calls {
+    pub(super) fn calls(&'static self) -> &'static Calls {
         &self.calls
     }
 
-    pub(super) fn device(&self) -> Handle {
+    pub(super) fn device(&self) -> Ref {
         self.device.as_ptr()
     }
 
-    pub(super) fn queue(&self) -> Handle {
+    pub(super) fn queue(&self) -> Ref {
         self.queue
     }
 
@@ -67,16 +71,16 @@ impl AdoptedDevice {
     /// any thread. The lock is re-entrant: `calls` may invoke a callback of the program
     /// that calls this function again, and closes its scopes before it returns.
     pub(super) fn guarded<T>(
-        &self,
+        &'static self,
         device: Device,
         call: &'static str,
         byte_len: usize,
-        calls: impl FnOnce(&Calls) -> T,
+        calls: impl FnOnce(&'static Calls) -> T,
     ) -> Result<T, Error> {
         self.scopes.take(|| {
             for filter in FILTERS {
-                // SAFETY: the device is kept; a filter of `webgpu.h`.
-                unsafe { (self.calls.push_scope)(self.device(), filter) };
+                // SAFETY: 1. The device is kept; a filter of `webgpu.h`.
+                unsafe { self.calls.push_scope(self.device(), filter) };
             }
             let mut outcome = Ok(calls(&self.calls));
             for _ in FILTERS {
@@ -84,9 +88,9 @@ impl AdoptedDevice {
                 let (next, second) = (ptr::null(), ptr::null_mut());
                 let first = answer.for_callback();
                 let info = ScopeInfo { next, mode: SPONTANEOUS, callback: popped, first, second };
-                // SAFETY: the device is kept, and wgpu-native calls the callback once,
+                // SAFETY: 1. The device is kept, and wgpu-native calls the callback once,
                 // before it returns.
-                unsafe { (self.calls.pop_scope)(self.device(), info) };
+                unsafe { self.calls.pop_scope(self.device(), info) };
                 outcome = outcome.and_then(|made| match answer.get() {
                     NO_ERROR => Ok(made),
                     OUT_OF_MEMORY => Err(Error::OutOfMemory { bytes: byte_len }),
@@ -186,10 +190,10 @@ unsafe impl Stream for WebGpuStream {
 
     fn synchronize(&self) -> Result<(), Error> {
         let known = self.known;
-        // SAFETY: the device is kept; NULL means all submissions. The result is whether the
+        // SAFETY: 1. The device is kept; NULL means all submissions. The result is whether the
         // queue is empty. It is not if another thread has submitted work meanwhile; the
         // work that was submitted before the call is done in any case.
-        unsafe { (known.calls.device_poll)(known.device(), 1, ptr::null()) };
+        unsafe { known.calls.device_poll(known.device(), 1, ptr::null()) };
         Ok(())
     }
 }

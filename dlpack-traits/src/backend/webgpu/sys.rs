@@ -2,17 +2,12 @@
 
 use core::ffi::{c_char, c_void};
 use core::ptr;
-use std::path::Path;
 
-use libloading::Library;
+use crate::backend::library::calls;
+use crate::backend::object::{Object, Ref};
 
-use crate::backend::library::function;
-use crate::device::Device;
-use crate::error::Error;
-use crate::ffi;
-
-/// A handle of WebGPU.
-pub(super) type Handle = *mut c_void;
+/// An owned object of WebGPU.
+pub(super) type WebGpuObject = Object<Calls>;
 
 /// `WGPUStringView`.
 #[repr(C)]
@@ -65,54 +60,32 @@ pub(super) struct ScopeInfo {
 #[derive(Debug)]
 pub(super) struct Future(u64);
 
-/// Defines a table of C functions.
-macro_rules! calls {
-    ($($name:ident($($argument:ty),*) $(-> $answer:ty)?: $symbol:literal;)+) => {
-        /// The functions of the library, which stays loaded.
-        #[derive(Debug)]
-        pub(super) struct Calls {
-            $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $answer)?,)+
-            _library: Library,
-        }
-
-        impl Calls {
-            /// # Safety
-            ///
-            /// 1. The file is wgpu-native, with the `webgpu.h` of release 24 or later.
-            pub(super) unsafe fn load(path: &Path) -> Result<Self, Error> {
-                // SAFETY: by our caller's 1; its initializers ran when the program loaded
-                // it.
-                let library = unsafe { Library::new(path) }
-                    .map_err(|_| Error::NoLibrary { name: "libwgpu_native" })?;
-                let device = Device::new(ffi::kDLWebGPU, 0);
-                Ok(Self {
-                    // SAFETY: 1. By our caller's 1 it is the function of `webgpu.h`;
-                    // enumerations are 32 bits wide, flags 64. 2. The library is kept in
-                    // the same struct.
-                    $($name: unsafe { function(&library, device, $symbol) }?,)+
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
 calls! {
-    device_add_ref(Handle): "wgpuDeviceAddRef";
-    device_queue(Handle) -> Handle: "wgpuDeviceGetQueue";
-    device_poll(Handle, u32, *const u64) -> u32: "wgpuDevicePoll";
-    push_scope(Handle, u32): "wgpuDevicePushErrorScope";
-    pop_scope(Handle, ScopeInfo) -> Future: "wgpuDevicePopErrorScope";
-    create_buffer(Handle, *const BufferDescriptor) -> Handle: "wgpuDeviceCreateBuffer";
-    buffer_release(Handle): "wgpuBufferRelease";
-    buffer_size(Handle) -> u64: "wgpuBufferGetSize";
-    buffer_map(Handle, u64, usize, usize, MapInfo) -> Future: "wgpuBufferMapAsync";
-    buffer_range(Handle, usize, usize) -> *const c_void: "wgpuBufferGetConstMappedRange";
-    create_encoder(Handle, *const c_void) -> Handle: "wgpuDeviceCreateCommandEncoder";
-    encoder_copy(Handle, Handle, u64, Handle, u64, u64): "wgpuCommandEncoderCopyBufferToBuffer";
-    encoder_finish(Handle, *const c_void) -> Handle: "wgpuCommandEncoderFinish";
-    encoder_release(Handle): "wgpuCommandEncoderRelease";
-    commands_release(Handle): "wgpuCommandBufferRelease";
-    queue_submit(Handle, usize, *const Handle): "wgpuQueueSubmit";
-    queue_write(Handle, Handle, u64, *const c_void, usize): "wgpuQueueWriteBuffer";
+    /// The functions of wgpu-native that this crate calls. Enumerations are 32 bits wide, flags 64.
+    extern "C" Calls {
+        value device_add_ref(device: Ref): "wgpuDeviceAddRef";
+        value device_queue(device: Ref) -> Ref: "wgpuDeviceGetQueue";
+        value device_poll(device: Ref, wait: u32, until: *const u64) -> u32: "wgpuDevicePoll";
+        value push_scope(device: Ref, filter: u32): "wgpuDevicePushErrorScope";
+        value pop_scope(device: Ref, info: ScopeInfo) -> Future: "wgpuDevicePopErrorScope";
+        object create_buffer(device: Ref, info: *const BufferDescriptor):
+            "wgpuDeviceCreateBuffer" => buffer_release;
+        value buffer_release(buffer: Ref): "wgpuBufferRelease";
+        value buffer_size(buffer: Ref) -> u64: "wgpuBufferGetSize";
+        value buffer_map(buffer: Ref, mode: u64, offset: usize, size: usize, info: MapInfo)
+            -> Future: "wgpuBufferMapAsync";
+        value buffer_range(buffer: Ref, offset: usize, size: usize) -> *const c_void:
+            "wgpuBufferGetConstMappedRange";
+        object create_encoder(device: Ref, info: *const c_void):
+            "wgpuDeviceCreateCommandEncoder" => encoder_release;
+        value encoder_copy(encoder: Ref, from: Ref, start: u64, to: Ref, end: u64, size: u64):
+            "wgpuCommandEncoderCopyBufferToBuffer";
+        object encoder_finish(encoder: Ref, info: *const c_void):
+            "wgpuCommandEncoderFinish" => commands_release;
+        value encoder_release(encoder: Ref): "wgpuCommandEncoderRelease";
+        value commands_release(commands: Ref): "wgpuCommandBufferRelease";
+        value queue_submit(queue: Ref, count: usize, commands: *const Ref): "wgpuQueueSubmit";
+        value queue_write(queue: Ref, to: Ref, offset: u64, from: *const c_void, size: usize):
+            "wgpuQueueWriteBuffer";
+    }
 }
