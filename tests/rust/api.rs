@@ -61,7 +61,7 @@ const WRITTEN_ONCE: [&str; 28] = [
     "exchange::interned_dims::USED",
     "exchange::interned_dims::INDEX",
     // The one way to wait that there is besides none.
-    "backend::blocking::AROUND",
+    "backend::frees::AROUND",
     // The threads that attach to run deleters, for which the end of the interpreter waits.
     "python::interpreter::exit::STATE",
     // Values that attached threads drop, and whether the interpreter was asked to.

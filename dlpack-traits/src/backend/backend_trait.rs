@@ -8,9 +8,8 @@ use core::ffi::c_void;
 use core::fmt;
 use core::ptr::NonNull;
 
-use super::blocking::run_blocking;
-use super::memory::{Attributes, MemoryRef};
-use super::prototype::Prototype;
+use super::frees::run_blocking;
+use super::memory::{Attributes, MemoryRef, Prototype};
 use super::stream::{Stream, StreamHandle};
 use super::stream_rules::StreamRules;
 use crate::device::Device;

@@ -14,10 +14,10 @@ use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 
 use super::backend_trait::synchronize_device;
-use super::blocking::run_blocking;
+use super::frees::run_blocking;
 use super::memory::MemoryRef;
 use super::staged::{from_host, to_host};
-use super::{Backend, ConsumerStreams, Stream, WorkStream, deferred_free};
+use super::{Backend, ConsumerStreams, Stream, WorkStream, frees};
 use crate::byte_atomic;
 use crate::copy::Copied;
 use crate::describe::check_imported;
@@ -193,7 +193,7 @@ impl<B: Backend> DeviceBuffer<B> {
         if isize::try_from(byte_len).is_err() {
             return Err(Error::OutOfMemory { bytes: byte_len });
         }
-        deferred_free::work_off();
+        frees::work_off();
         // At least one byte: an empty buffer has an address, or a handle, too.
         let data = B::allocate(&stream, byte_len.max(1))?;
         let window = Window::whole(data.as_ptr().cast(), byte_len);
@@ -386,10 +386,10 @@ impl<B: Backend> Drop for Allocation<B> {
             let owner = mem::replace(&mut self.owner, Owner::Deferred);
             let (uses, stream) = (mem::take(&mut self.uses), self.stream.clone());
             let (window, dtype) = (self.window, self.dtype);
-            deferred_free::later(Self { window, dtype, stream, uses, owner });
+            frees::later(Self { window, dtype, stream, uses, owner });
             return;
         }
-        deferred_free::work_off();
+        frees::work_off();
         if self.uses.order_before(&self.stream).is_err() {
             return;
         }

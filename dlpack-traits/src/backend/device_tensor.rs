@@ -8,7 +8,7 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 
 use super::backend_trait::synchronize_device;
-use super::blocking::run_blocking;
+use super::frees::run_blocking;
 use super::memory::MemoryRef;
 use super::{Backend, ConsumerStreams, FreeOrder, Stream, WorkStream};
 use crate::device::Device;

@@ -15,14 +15,13 @@
 mod append_list;
 mod backend_set;
 mod backend_trait;
-mod blocking;
 mod buffer;
 mod check_device;
 mod consumer_streams;
 mod copy_to_host;
 mod cpu;
-mod deferred_free;
 mod device_tensor;
+mod frees;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
 #[cfg(any(feature = "oneapi", feature = "opencl"))]
@@ -42,7 +41,6 @@ mod object;
 mod oneapi;
 #[cfg(feature = "opencl")]
 mod opencl;
-mod prototype;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod reentrant_lock;
 mod staged;
@@ -69,12 +67,11 @@ pub use gpu::{Cuda, CudaDriver};
 pub use gpu::{Gpu, GpuEvent, GpuStream};
 #[cfg(feature = "rocm")]
 pub use gpu::{HipRuntime, Rocm};
-pub use memory::{Attributes, MemoryRef};
+pub use memory::{Attributes, MemoryRef, Prototype};
 #[cfg(feature = "oneapi")]
 pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
 #[cfg(feature = "opencl")]
 pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
-pub use prototype::Prototype;
 pub use stream::{Event, NoStream, Stream, StreamHandle};
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub use stream_guard::StreamGuard;
@@ -85,6 +82,6 @@ pub use vulkan::{Vulkan, VulkanEvent, VulkanStream};
 pub use webgpu::{WebGpu, WebGpuEvent, WebGpuStream};
 
 #[cfg(feature = "pyo3")]
-pub(crate) use blocking::{BlockingHook, set_blocking_hook};
-#[cfg(feature = "pyo3")]
 pub(crate) use copy_to_host::{copy_on_device_managed, copy_to_host_managed};
+#[cfg(feature = "pyo3")]
+pub(crate) use frees::{BlockingHook, set_blocking_hook};

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::memory::MemoryRef;
-use super::{Backend, Stream, WorkStream, deferred_free};
+use super::{Backend, Stream, WorkStream, frees};
 use crate::device::Device;
 use crate::error::Error;
 use crate::storage::try_vec;
@@ -112,7 +112,7 @@ fn transfer<B: Backend>(
     match enqueued.and_then(|()| stream.stream().synchronize()) {
         Ok(()) => Ok(piece),
         Err(error) => {
-            deferred_free::keep(mem::take(&mut piece));
+            frees::keep(mem::take(&mut piece));
             Err(error)
         }
     }

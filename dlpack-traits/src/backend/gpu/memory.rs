@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use super::stream::GpuStream;
 use super::vendor::{Relaxed, Runtime, Vendor, runtime};
 use crate::backend::Stream;
-use crate::backend::blocking::run_blocking;
+use crate::backend::frees::run_blocking;
 use crate::device::Device;
 use crate::error::Error;
 

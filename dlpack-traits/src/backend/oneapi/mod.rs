@@ -19,7 +19,7 @@ pub use queue::{OneApiEvent, OneApiQueue};
 use usm::{Context, find};
 pub use usm::{Usm, UsmKind};
 
-use crate::backend::blocking::run_blocking;
+use crate::backend::frees::run_blocking;
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{
     Attributes, Backend, DeviceBuffer, FreeOrder, MemoryRef, StreamHandle, WorkStream,

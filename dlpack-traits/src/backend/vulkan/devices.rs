@@ -5,8 +5,8 @@ use std::vec::Vec;
 
 use ash::vk;
 
+use super::convert::number;
 use super::deferred_destroy::Retired;
-use super::handle::number;
 use super::queue::Queue;
 use crate::backend::StreamHandle;
 use crate::backend::append_list::AppendList;

@@ -6,9 +6,9 @@ use std::vec::Vec;
 
 use ash::vk;
 
+use super::convert::{named, sized};
 use super::deferred_destroy::{Block, Garbage};
 use super::devices::DeviceState;
-use super::fault::{named, sized};
 use super::queue::TimelinePoint;
 use super::stream::VulkanStream;
 use crate::device::Device;

@@ -8,11 +8,9 @@
 //! `ash` provides the types and function tables: it depends only on a loader of libraries,
 //! and the structs of Vulkan are too many to declare here.
 
-mod adopt;
+mod convert;
 mod deferred_destroy;
 mod devices;
-mod fault;
-mod handle;
 mod memory;
 mod open;
 mod queue;
@@ -25,9 +23,9 @@ use std::vec::Vec;
 
 use ash::vk;
 
+use self::convert::number;
 use self::deferred_destroy::{Block, Garbage};
 use self::devices::DeviceState;
-use self::handle::number;
 use self::memory::{block, retire, staging};
 pub use self::stream::{VulkanEvent, VulkanStream};
 use self::work::{BufferPlace, Command, enqueue};

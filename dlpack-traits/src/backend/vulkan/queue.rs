@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 
-use super::fault::named;
+use super::convert::named;
 use crate::backend::reentrant_lock::ReentrantLock;
 use crate::device::Device;
 use crate::error::Error;

@@ -2,8 +2,8 @@
 
 use core::{fmt, ptr};
 
+use super::convert::number;
 use super::devices::DeviceState;
-use super::handle::number;
 use super::queue::{Queue, TimelinePoint};
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;

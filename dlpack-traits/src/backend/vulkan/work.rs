@@ -4,8 +4,8 @@ use std::vec::Vec;
 
 use ash::vk::{self, Handle};
 
+use super::convert::named;
 use super::deferred_destroy::{Block, Garbage};
-use super::fault::named;
 use super::queue::TimelinePoint;
 use super::stream::VulkanStream;
 use crate::backend::MemoryRef;

@@ -1,7 +1,7 @@
-//! Conversion of Vulkan's error codes.
+//! Conversions of Vulkan's error codes, and of its handles.
 
 use ash::prelude::VkResult;
-use ash::vk;
+use ash::vk::{self, Handle};
 
 use crate::device::Device;
 use crate::error::Error;
@@ -28,4 +28,10 @@ pub(super) fn sized<T>(
         }
         outcome => named(device, call, outcome),
     }
+}
+
+/// Converts a handle of Vulkan into a number, if it fits.
+pub(super) fn number(device: Device, handle: impl Handle) -> Result<usize, Error> {
+    let what = "handle of 64 bits on a machine with shorter pointers";
+    usize::try_from(handle.as_raw()).map_err(|_| Error::Unsupported { device, what })
 }
