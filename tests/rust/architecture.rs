@@ -72,6 +72,31 @@ const PYTHON: [&str; 12] = [
     "class",
 ];
 
+/// The folders of vendors in `backend/`.
+const VENDORS: [&str; 5] = ["gpu", "oneapi", "opencl", "vulkan", "webgpu"];
+
+/// The modules that vendors name, for public names. `describe` is for the alignment of elements,
+/// which cudarc requires.
+const MODULES_OF_VENDORS: [&str; 10] = [
+    "backend", "describe", "device", "dtype", "element", "error", "ffi", "import", "storage",
+    "stream",
+];
+
+/// What vendors import beside the public interface: a file and a name, each for a reason.
+const HELPERS: [(&str, &str, &str); 11] = [
+    ("backend/append_list.rs", "AppendList", "devices that were adopted, and streams for frees"),
+    ("backend/frees.rs", "run_blocking", "a free waits without the GIL"),
+    ("backend/lazy_library.rs", "Loaded", "a library is loaded by the first call"),
+    ("backend/library.rs", "open", "finds a library by its names"),
+    ("backend/library.rs", "checked", "converts an error code"),
+    ("backend/object.rs", "Object", "owns an object of a library"),
+    ("backend/object.rs", "Ref", "a pointer to such an object"),
+    ("backend/reentrant_lock.rs", "ReentrantLock", "callbacks may call the backend again"),
+    ("backend/stream_guard.rs", "enter", "makes a stream the current one"),
+    ("backend/stream_guard.rs", "innermost", "finds the current one"),
+    ("element/readable.rs", "BitsAreValid", "a slice of cudarc has valid elements"),
+];
+
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -238,6 +263,41 @@ fn folders_of_python_import_down() {
         .map(|(file, from, to)| format!("{file}: `{to}` is not below `{from}` in PYTHON"))
         .collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// A vendor's folder could be another crate: it imports the public interface, and few helpers.
+#[test]
+#[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
+fn vendors_import_the_public_interface() {
+    let source = workspace().join("dlpack-traits/src");
+    let mut public = reexports(&read(&source.join("lib.rs")));
+    public.extend(reexports(&read(&source.join("backend/mod.rs"))));
+    let (files, mut unused) = (files_of("dlpack-traits"), BTreeSet::from(HELPERS));
+    let (mut wrong, mut checked) = (Vec::new(), 0);
+    for vendor in VENDORS {
+        for (file, from, name) in files.imports_of_folder(&["backend", vendor]) {
+            checked += 1;
+            let mut helpers = HELPERS.iter().filter(|helper| (helper.0, helper.1) == (from, &name));
+            match helpers.next() {
+                Some(helper) => _ = unused.remove(helper),
+                None if from == "ffi.rs" || public.contains_key(&name) => {}
+                None => wrong.push(format!("{file} imports `{name}` of {from}: not public")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(checked > 100, "only {checked} imports were found");
+    for vendor in VENDORS {
+        let mut paths = Vec::new();
+        rust_files(&source.join("backend").join(vendor), &mut paths);
+        for path in paths {
+            let mut named =
+                modules_named(&read(&path), path.strip_prefix(&source).expect("inside"));
+            named.retain(|name| !MODULES_OF_VENDORS.contains(&name.as_str()));
+            assert!(named.is_empty(), "{} names {named:?}", path.display());
+        }
+    }
+    assert!(unused.is_empty(), "no longer needed: {unused:?}");
 }
 
 /// A file over 500 lines has two jobs, and `util` has none.

@@ -129,6 +129,24 @@ impl Files {
         lines.collect()
     }
 
+    /// The imports of a folder from outside of it: the importing file, the imported one, and the
+    /// name.
+    pub(crate) fn imports_of_folder(&self, folder: &[&str]) -> Vec<(&str, &str, String)> {
+        let inside = |module: &Names| {
+            folder.len() <= module.len() && folder.iter().eq(&module[..folder.len()])
+        };
+        let edges = self.edges().into_iter().filter(|(from, _)| inside(from));
+        let edges =
+            edges.flat_map(|(from, to)| to.into_iter().map(move |(to, names)| (from, to, names)));
+        let edges = edges.filter(|(_, to, _)| !inside(to));
+        edges
+            .flat_map(|(from, to, names)| {
+                let (from, to) = (self.0[from].name.as_str(), self.0[to].name.as_str());
+                names.into_iter().map(move |name| (from, to, name))
+            })
+            .collect()
+    }
+
     /// The imports of a folder, from one of its folders or files to another: the path of the
     /// importing file, and the two names.
     pub(crate) fn between_folders<'a>(&'a self, folder: &str) -> Vec<(&'a str, &'a str, &'a str)> {

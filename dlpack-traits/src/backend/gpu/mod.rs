@@ -33,7 +33,7 @@ pub use rocm::{HipRuntime, Rocm};
 pub use stream::{GpuEvent, GpuStream};
 use vendor::{AllWork, Vendor, runtime};
 
-use crate::backend::backend_trait::synchronize_device;
+use crate::backend::frees::run_blocking;
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{Attributes, Backend, MemoryRef, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
@@ -223,7 +223,9 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
         match all {
             AllWork::Enqueued => return Ok(()),
             AllWork::Done => {}
-            AllWork::Unknown => synchronize_device::<Self>(stream.device())?,
+            AllWork::Unknown => {
+                run_blocking(|| stream::synchronize_device::<V>(stream.device()))?;
+            }
         }
         // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
         unsafe { Self::deallocate(stream, data, byte_len) }
