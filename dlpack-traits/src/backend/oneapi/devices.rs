@@ -2,7 +2,6 @@
 
 use core::ffi::c_int;
 use core::ptr;
-use std::path::Path;
 use std::sync::OnceLock;
 use std::vec::Vec;
 
@@ -53,24 +52,14 @@ pub(super) struct Root {
     queue: OnceLock<Queue>,
 }
 
-// SAFETY: 1. The names are those of DPCTL, and by 1 of `load` so is the file.
-static LOADED: Loaded<Calls, OneApiRuntime> =
+// SAFETY: 1. The names are those of DPCTL, and by 1 of `OneApi::load` so is the file.
+pub(super) static LOADED: Loaded<Calls, OneApiRuntime> =
     unsafe { Loaded::new(oneapi(0), LIBRARIES, Calls::load, OneApiRuntime::new) };
 
 /// Returns the runtime. A failed load is not cached: Python may import the
 /// library later.
 pub(super) fn runtime() -> Result<&'static OneApiRuntime, Error> {
     LOADED.runtime()
-}
-
-/// Loads the library from a file, unless the process has loaded it.
-///
-/// # Safety
-///
-/// 1. The file, if there is one, is DPCTL's library.
-pub(super) unsafe fn load(file: &Path) -> Result<&'static OneApiRuntime, Error> {
-    // SAFETY: 1. By our caller's 1.
-    unsafe { LOADED.load(file, true) }
 }
 
 const fn oneapi(index: i32) -> Device {

@@ -13,7 +13,7 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 use std::path::Path;
 
-use devices::runtime;
+use devices::{LOADED, runtime};
 use memory::{Owned, free, zeroed};
 pub use queue::{OneApiEvent, OneApiQueue};
 use usm::{Context, find};
@@ -73,7 +73,7 @@ impl OneApi {
     /// 1. The file, if there is one, is DPCTL's library (`libDPCTLSyclInterface.so`).
     pub unsafe fn load(file: &Path) -> Result<(), Error> {
         // SAFETY: 1. By our caller's 1.
-        unsafe { devices::load(file) }.map(drop)
+        unsafe { LOADED.load(file, true) }.map(drop)
     }
 
     /// The number of root devices.

@@ -1,7 +1,6 @@
 //! The loaded OpenCL library and its devices: [`OpenClRuntime`].
 
 use core::ptr::{self, NonNull};
-use std::path::Path;
 use std::sync::OnceLock;
 use std::vec;
 use std::vec::Vec;
@@ -54,24 +53,13 @@ unsafe impl Send for ClDevice {}
 // SAFETY: any thread may call OpenCL's functions; root devices are never released.
 unsafe impl Sync for ClDevice {}
 
-// SAFETY: 1. The names are those of OpenCL, and by 1 of `load` so is the file.
-static LOADED: Loaded<Calls, OpenClRuntime> =
+// SAFETY: 1. The names are those of OpenCL, and by 1 of `OpenCl::load` so is the file.
+pub(super) static LOADED: Loaded<Calls, OpenClRuntime> =
     unsafe { Loaded::new(opencl(0), LIBRARIES, Calls::load, OpenClRuntime::new) };
 
 /// Returns the runtime. A failed load is not cached.
 pub(super) fn runtime() -> Result<&'static OpenClRuntime, Error> {
     LOADED.runtime()
-}
-
-/// Loads the library from a file, unless this crate has loaded one. A library that only the
-/// process has loaded is not used: another loader may number the devices differently.
-///
-/// # Safety
-///
-/// 1. The file, if there is one, is OpenCL's loader, or a vendor's library.
-pub(super) unsafe fn load(file: &Path) -> Result<&'static OpenClRuntime, Error> {
-    // SAFETY: 1. By our caller's 1.
-    unsafe { LOADED.load(file, false) }
 }
 
 const fn opencl(index: i32) -> Device {

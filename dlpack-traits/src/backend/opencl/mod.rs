@@ -13,7 +13,7 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use std::path::Path;
 
-use devices::runtime;
+use devices::{LOADED, runtime};
 pub use memory::OpenClMemory;
 pub use queue::{OpenClEvent, OpenClQueue};
 
@@ -64,8 +64,10 @@ impl OpenCl {
     ///
     /// 1. The file, if there is one, is OpenCL's loader, or a vendor's library.
     pub unsafe fn load(file: &Path) -> Result<(), Error> {
+        // Not a library that only the process has loaded: another loader may number the devices
+        // differently.
         // SAFETY: 1. By our caller's 1.
-        unsafe { devices::load(file) }.map(drop)
+        unsafe { LOADED.load(file, false) }.map(drop)
     }
 
     /// The number of devices of all platforms.
