@@ -33,15 +33,6 @@ where
     Set: Backends,
     T: DLPackExport + ?Sized,
 {
-    copy_to_host_managed::<Set, T>(tensor)
-}
-
-/// [`copy_to_host`], for the Python glue.
-pub(crate) fn copy_to_host_managed<Set, T>(tensor: &T) -> Result<ManagedTensor, Error>
-where
-    Set: Backends,
-    T: DLPackExport + ?Sized,
-{
     let view = tensor.tensor()?;
     let device = view.device();
     if device.is_host() {
@@ -75,18 +66,6 @@ where
 ///
 /// Those of [`copy_to_host`], and of a hand-off to the consumer.
 pub fn copy_on_device<Set, T>(tensor: &T, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error>
-where
-    Set: Backends,
-    T: DLPackExport + ?Sized,
-{
-    copy_on_device_managed::<Set, T>(tensor, consumer)
-}
-
-/// [`copy_on_device`], for the Python glue.
-pub(crate) fn copy_on_device_managed<Set, T>(
-    tensor: &T,
-    consumer: StreamArg<'_>,
-) -> Result<ManagedTensor, Error>
 where
     Set: Backends,
     T: DLPackExport + ?Sized,

@@ -82,6 +82,4 @@ pub use vulkan::{Vulkan, VulkanEvent, VulkanStream};
 pub use webgpu::{WebGpu, WebGpuEvent, WebGpuStream};
 
 #[cfg(feature = "pyo3")]
-pub(crate) use copy_to_host::{copy_on_device_managed, copy_to_host_managed};
-#[cfg(feature = "pyo3")]
 pub(crate) use frees::{BlockingHook, set_blocking_hook};

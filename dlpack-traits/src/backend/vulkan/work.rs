@@ -36,10 +36,24 @@ pub(super) enum Command {
 }
 
 impl Command {
+    /// Records the command between two barriers: everything before a barrier is ordered before
+    /// everything after it, on this queue and for the host.
+    ///
     /// # Safety
     ///
-    /// 1. The commands are being recorded, and both are of that device.
+    /// 1. The commands are being recorded, outside of any render pass, and both are of that device.
     unsafe fn record(self, functions: &ash::Device, commands: vk::CommandBuffer) {
+        let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
+        let memory = [vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+            .dst_access_mask(all | vk::AccessFlags::HOST_READ)];
+        let before = vk::PipelineStageFlags::ALL_COMMANDS;
+        let (after, none) = (before | vk::PipelineStageFlags::HOST, vk::DependencyFlags::empty());
+        // SAFETY: by our caller's 1.
+        let barrier = || unsafe {
+            functions.cmd_pipeline_barrier(commands, before, after, none, &memory, &[], &[]);
+        };
+        barrier();
         match self {
             // SAFETY: by our caller's 1; the whole buffer, whose size is a multiple of 4
             // bytes.
@@ -55,6 +69,7 @@ impl Command {
                 unsafe { functions.cmd_copy_buffer(commands, from.buffer, to.buffer, &[region]) };
             }
         }
+        barrier();
     }
 }
 
@@ -133,12 +148,8 @@ unsafe fn commands(
         // SAFETY: the commands are new.
         let begun = unsafe { functions.begin_command_buffer(commands, &once) };
         named(device, "vkBeginCommandBuffer", begun)?;
-        // SAFETY: 1. The commands are being recorded.
-        unsafe { barrier(functions, commands) };
         // SAFETY: 1. The commands are being recorded; the buffers by our caller's 1.
         unsafe { work.record(functions, commands) };
-        // SAFETY: 1. The commands are being recorded.
-        unsafe { barrier(functions, commands) };
         // SAFETY: the commands are being recorded.
         let ended = unsafe { functions.end_command_buffer(commands) };
         named(device, "vkEndCommandBuffer", ended)?;
@@ -149,24 +160,6 @@ unsafe fn commands(
         unsafe { Garbage::Commands(pool).destroy(functions) };
     }
     recorded
-}
-
-/// Records a barrier: everything before it is ordered before everything after it, on this
-/// queue and for the host.
-///
-/// # Safety
-///
-/// 1. The commands are being recorded, of that device, outside of any render pass.
-unsafe fn barrier(functions: &ash::Device, commands: vk::CommandBuffer) {
-    let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
-    let host = vk::AccessFlags::HOST_READ;
-    let memory = [vk::MemoryBarrier::default()
-        .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
-        .dst_access_mask(all | host)];
-    let before = vk::PipelineStageFlags::ALL_COMMANDS;
-    let (after, none) = (before | vk::PipelineStageFlags::HOST, vk::DependencyFlags::empty());
-    // SAFETY: by our caller's 1.
-    unsafe { functions.cmd_pipeline_barrier(commands, before, after, none, &memory, &[], &[]) };
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use pyo3::ffi::PyObject;
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;
 
-use crate::backend::{Backends, copy_on_device_managed, copy_to_host_managed};
+use crate::backend::{Backends, copy_on_device, copy_to_host};
 use crate::device::Device;
 use crate::error::Error;
 use crate::export::{DLPackExport, export_copy, export_owned};
@@ -145,7 +145,7 @@ impl Plan {
         let device = tensor.tensor().map_err(exchange_error)?.device();
         let served = B::serves(device);
         if served && device != Device::CPU && !self.onto_cpu {
-            return copy_on_device_managed::<B, _>(tensor, stream).map_err(exchange_error);
+            return copy_on_device::<B, _>(tensor, stream).map_err(exchange_error);
         }
         self.may_copy(device)?;
         if device.is_host() || !served {
@@ -153,7 +153,7 @@ impl Plan {
         }
         // The consumer is on the host, so its stream must be one of the host.
         stream.host().map_err(exchange_error)?;
-        copy_to_host_managed::<B, _>(tensor).map_err(exchange_error)
+        copy_to_host::<B, _>(tensor).map_err(exchange_error)
     }
 }
 
