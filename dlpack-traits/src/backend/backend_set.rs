@@ -176,7 +176,7 @@ impl fmt::Debug for CopySource<'_> {
 
 /// A backend is a set of one.
 // SAFETY: 1. and 2. It is new memory of the backend's allocator, by 1 of `Backend::allocate`, and
-// `DeviceBuffer` does the hand-off. 3. By 1 of `WorkStream::new`. 4. By 1 of
+// `DeviceBuffer` does the hand-off; or a tensor of `Backend::allocate_tensor`, which promises 1. 3. By 1 of `WorkStream::new`. 4. By 1 of
 // `Backend::attributes`.
 #[diagnostic::do_not_recommend]
 unsafe impl<B: Backend> Backends for B {
