@@ -161,7 +161,7 @@ fn layouts_and_descriptions_by_hand() {
         };
         assert_eq!(view(&[2, 3], |it| it), Ok(()), "{order:?}");
         assert_eq!(view(&[2, 2], |it| it), spare(4, 16, 24), "{order:?}");
-        assert_eq!(view(&[2, 2], |it| it.spare_capacity()), Ok(()), "{order:?}");
+        assert_eq!(view(&[2, 2], |it| it.spare_capacity().rank(2)), Ok(()), "{order:?}");
         assert_eq!(view(&[2, 2], |it| it.offset(0)), Ok(()), "{order:?}");
         assert_eq!(view(&[2, 2], |it| it.byte_offset(0)), Ok(()), "{order:?}");
         assert_eq!(view(&[2, 2], |it| it.len(4)), Ok(()), "{order:?}");
