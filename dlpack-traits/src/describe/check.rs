@@ -178,7 +178,7 @@ impl<'a> Describe<'a> {
 /// A layout whose lists are slices.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'l> {
-    pub(super) shape: Numbers<'l>,
+    pub(super) shape: Ints<'l>,
     pub(super) strides: GivenStrides<'l>,
     pub(super) claims: Claims,
     /// The addresses of shape and strides, if the tensor stores them with the memory layout of
@@ -186,16 +186,13 @@ pub(super) struct Given<'l> {
     pub(super) stored: [*const i64; 2],
 }
 
-/// A list of a layout, or the reason why there is none.
-pub(super) type Numbers<'l> = Result<Ints<'l>, Error>;
-
 /// The strides of a layout.
 #[derive(Clone, Copy)]
 pub(super) enum GivenStrides<'l> {
     /// As [`Strides::Contiguous`].
     Contiguous(Order, Option<Distance>),
     /// One for each dimension.
-    Explicit(Numbers<'l>, Unit),
+    Explicit(Ints<'l>, Unit),
 }
 
 impl<'l> Given<'l> {
@@ -258,11 +255,10 @@ impl<'l> Given<'l> {
 
 /// The numbers of a list, and their address if the tensor stores them as `i64`s.
 #[inline(always)]
-fn numbers<'l>(list: &'l List<'_>) -> (Numbers<'l>, *const i64) {
+fn numbers<'l>(list: &'l List<'_>) -> (Ints<'l>, *const i64) {
     match list {
-        List::Lent(numbers) => (Ok(*numbers), numbers.stored()),
-        List::Computed(dims) => (Ok(Ints::i64(dims.as_slice())), core::ptr::null()),
-        List::Unfit(error) => (Err(*error), core::ptr::null()),
+        List::Lent(numbers) => (*numbers, numbers.stored()),
+        List::Computed(dims) => (Ints::i64(dims.as_slice()), core::ptr::null()),
     }
 }
 

@@ -8,7 +8,7 @@ use super::bytes::{
     Span, all_fit, bytes_of, element_type, out_of_bounds, stored_bits, whole_bytes, whole_elements,
     widen,
 };
-use super::check::{Given, GivenStrides, Numbers, Placement};
+use super::check::{Given, GivenStrides, Placement};
 use super::layout::{Claims, Distance, Order, Unit};
 use super::slot::{Room, SlotMut};
 use super::walk::contiguous;
@@ -29,10 +29,10 @@ impl Given<'_> {
         memory: &Memory,
         own: Option<Strided<'_>>,
     ) -> Result<Placement, Error> {
-        let shape = used(self.shape, self.claims.rank)?;
         if let Some(error) = self.claims.error {
             return Err(error);
         }
+        let shape = used(self.shape, self.claims.rank)?;
         let strides = match self.strides {
             GivenStrides::Contiguous(..) => None,
             GivenStrides::Explicit(strides, _) => Some(used(strides, self.claims.rank)?),
@@ -138,8 +138,7 @@ impl Claims {
 }
 
 /// The entries of a list that are in use.
-fn used(list: Numbers<'_>, rank: Option<i64>) -> Result<Ints<'_>, Error> {
-    let list = list?;
+fn used(list: Ints<'_>, rank: Option<i64>) -> Result<Ints<'_>, Error> {
     let Some(ndim) = rank else { return Ok(list) };
     let used = usize::try_from(ndim).ok().and_then(|ndim| list.first(ndim));
     used.ok_or(Error::RankBeyondCapacity { ndim, capacity: list.len() })

@@ -37,10 +37,9 @@ impl Given<'_> {
         let Unpacked { size, align, shift } = Unpacked::of(dtype, padded, memory.device)?;
 
         // The lists.
-        let shape = self.shape.ok()?;
         let shape = match claims.rank {
-            None => shape,
-            Some(ndim) => shape.first(usize::try_from(ndim).ok()?)?,
+            None => self.shape,
+            Some(ndim) => self.shape.first(usize::try_from(ndim).ok()?)?,
         };
         let ndim = shape.len().wrapping_add(memory.axes.len());
         let mut room = slot.inline_room(ndim)?;
@@ -60,7 +59,6 @@ impl Given<'_> {
                 room.write_contiguous(shape, order, pitch, parts)?
             }
             GivenStrides::Explicit(strides, unit) => {
-                let strides = strides.ok()?;
                 let strides = match claims.rank {
                     None => strides,
                     Some(_) => strides.first(shape.len())?,

@@ -130,7 +130,8 @@ impl<'a> Layout<'a> {
 
 impl<'a, Out> Layout<'a, Out> {
     #[inline(always)]
-    pub(super) fn begin(out: Out, shape: List<'a>) -> Self {
+    pub(super) fn begin(out: Out, shape: Result<List<'a>, Error>) -> Self {
+        let (shape, error) = List::or_error(shape);
         let claims = Claims {
             rank: None,
             offset: Distance { number: Some(0), unit: Unit::Bytes },
@@ -140,7 +141,7 @@ impl<'a, Out> Layout<'a, Out> {
             padded: false,
             read_only: false,
             partial: false,
-            error: None,
+            error,
         };
         Self { out, shape, strides: Strides::Contiguous(Order::RowMajor, None), claims }
     }
@@ -237,15 +238,16 @@ impl<'a, Out> Layout<'a, Out> {
     }
 
     #[inline(always)]
-    fn with_strides(mut self, strides: Option<List<'a>>, unit: Unit) -> Self {
-        let list = match strides {
-            None => return self.order(Order::RowMajor),
-            Some(List::Unfit(error)) => List::Unfit(error.of_strides()),
-            Some(list) => list,
-        };
+    fn with_strides(mut self, strides: Option<Result<List<'a>, Error>>, unit: Unit) -> Self {
+        let Some(strides) = strides else { return self.order(Order::RowMajor) };
+        let (list, error) = List::or_error(strides);
         let has_pitch = matches!(self.strides, Strides::Contiguous(_, Some(_)));
         self.strides = Strides::Explicit(list, unit);
-        if has_pitch { self.refused(Error::PitchBesideStrides) } else { self }
+        let layout = match error {
+            None => self,
+            Some(error) => self.refused(error.of_strides()),
+        };
+        if has_pitch { layout.refused(Error::PitchBesideStrides) } else { layout }
     }
 
     /// Makes the elements contiguous in this order, and discards strides that were set before.

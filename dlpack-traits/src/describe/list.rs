@@ -14,11 +14,10 @@ pub enum List<'a> {
     Lent(Ints<'a>),
     /// Numbers that were computed.
     Computed(Dims<'a>),
-    /// Numbers that were computed, with the reason why they are no list.
-    Unfit(Error),
 }
 
 impl<'a> List<'a> {
+    /// No numbers.
     const NONE: Self = Self::Lent(Ints::i64(&[]));
 
     /// Borrows the numbers of a list.
@@ -27,18 +26,30 @@ impl<'a> List<'a> {
         Self::Lent(Dim::ints(list.as_dims()))
     }
 
+    /// The list, or none and the reason.
+    #[inline(always)]
+    pub(super) fn or_error(list: Result<Self, Error>) -> (Self, Option<Error>) {
+        match list {
+            Ok(list) => (list, None),
+            Err(error) => (Self::NONE, Some(error)),
+        }
+    }
+
     /// Copies numbers.
     #[inline(always)]
-    pub(crate) fn computed(numbers: impl ExactSizeIterator<Item = Option<i64>>) -> Self {
+    pub(crate) fn computed(
+        numbers: impl ExactSizeIterator<Item = Option<i64>>,
+    ) -> Result<Self, Error> {
+        // Not `map`, which the compiler does not inline into each type.
         match Dims::copied(numbers) {
-            Ok(dims) => Self::Computed(dims),
-            Err(error) => Self::Unfit(error),
+            Ok(dims) => Ok(Self::Computed(dims)),
+            Err(error) => Err(error),
         }
     }
 
     /// Copies the numbers of a list.
     #[inline(always)]
-    pub(crate) fn copied<D: AsDims + ?Sized>(list: &D) -> Self {
+    pub(crate) fn copied<D: AsDims + ?Sized>(list: &D) -> Result<Self, Error> {
         Self::computed(list.as_dims().iter().map(|dim| dim.to_i64()))
     }
 }
@@ -56,7 +67,7 @@ pub trait IntoList<'a>: sealed::Sealed {
     /// Takes the numbers. By `&mut`, so that Clippy does not advise to pass `&self.shape` by value
     /// if it is an array: its numbers would be copied.
     #[doc(hidden)]
-    fn take_list(&mut self) -> List<'a>;
+    fn take_list(&mut self) -> Result<List<'a>, Error>;
 }
 
 /// The strides of a [`Layout`](crate::Layout): a list, or an `Option` of one. With `None` the
@@ -71,21 +82,21 @@ pub trait IntoList<'a>: sealed::Sealed {
 pub trait IntoStrides<'a>: sealed::Sealed {
     /// As [`IntoList::take_list`].
     #[doc(hidden)]
-    fn take_strides(&mut self) -> Option<List<'a>>;
+    fn take_strides(&mut self) -> Option<Result<List<'a>, Error>>;
 }
 
 impl<I: Dim, const N: usize> sealed::Sealed for [I; N] {}
 impl<I: Dim> sealed::Sealed for Vec<I> {}
 impl<D: AsDims + ?Sized> sealed::Sealed for &D {}
 impl sealed::Sealed for Dims<'_> {}
-impl sealed::Sealed for List<'_> {}
+impl sealed::Sealed for Result<List<'_>, Error> {}
 impl<L: sealed::Sealed> sealed::Sealed for Option<L> {}
 
 macro_rules! lists {
     ($([$($params:tt)*] $list:ty: $value:ident => $into:expr;)+) => {$(
         impl<'a, $($params)*> IntoList<'a> for $list {
             #[inline(always)]
-            fn take_list(&mut self) -> List<'a> {
+            fn take_list(&mut self) -> Result<List<'a>, Error> {
                 let $value = self;
                 $into
             }
@@ -93,7 +104,7 @@ macro_rules! lists {
 
         impl<'a, $($params)*> IntoStrides<'a> for $list {
             #[inline(always)]
-            fn take_strides(&mut self) -> Option<List<'a>> {
+            fn take_strides(&mut self) -> Option<Result<List<'a>, Error>> {
                 Some(self.take_list())
             }
         }
@@ -101,19 +112,19 @@ macro_rules! lists {
 }
 
 lists! {
-    [D: AsDims + ?Sized] &'a D: list => List::lent(*list);
+    [D: AsDims + ?Sized] &'a D: list => Ok(List::lent(*list));
     [I: Dim, const N: usize] [I; N]: list => List::copied(list);
     [I: Dim] Vec<I>: list => List::copied(list);
-    [] List<'a>: list => mem::replace(list, List::NONE);
+    [] Result<List<'a>, Error>: list => mem::replace(list, Ok(List::NONE));
     [] Dims<'a>: list => match list.as_borrowed() {
-        Some(dims) => List::Lent(Ints::i64(dims)),
-        None => List::Computed(mem::replace(list, Dims::borrowed(&[]))),
+        Some(dims) => Ok(List::Lent(Ints::i64(dims))),
+        None => Ok(List::Computed(mem::replace(list, Dims::borrowed(&[])))),
     };
 }
 
 impl<'a, L: IntoList<'a>> IntoStrides<'a> for Option<L> {
     #[inline(always)]
-    fn take_strides(&mut self) -> Option<List<'a>> {
+    fn take_strides(&mut self) -> Option<Result<List<'a>, Error>> {
         self.as_mut().map(IntoList::take_list)
     }
 }
