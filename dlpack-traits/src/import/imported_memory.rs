@@ -1,11 +1,13 @@
-//! The memory of an imported tensor as a loan, for its next export: [`memory_of`],
-//! [`layout_of`].
+//! The memory of an imported tensor: as a loan for its next export ([`memory_of`], [`layout_of`]),
+//! and whether the processor can read it ([`ImportedTensor::on_host`]).
 
 use super::ImportedTensor;
 use crate::describe::Layout;
 use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
+use crate::error::Error;
+use crate::ffi;
 use crate::flags::Flags;
 use crate::storage::{DataRef, ForeignInfo, Window};
 use crate::stream::ConsumerPlace;
@@ -121,4 +123,29 @@ pub(super) fn byte_offset_of(tensor: &ImportedTensor) -> usize {
     // Not positive, and counted from the first element. Negated, because `unsigned_abs` takes 7
     // instructions more per export of an import (measured).
     0_usize.wrapping_add_signed(tensor.byte_range().start.wrapping_neg())
+}
+
+impl ImportedTensor {
+    /// Checks that the processor can read the elements, and that they are ready for it:
+    /// memory that a device writes may have been synchronized with a stream only.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::NoBackend`].
+    #[inline]
+    pub(super) fn on_host(&self) -> Result<(), Error> {
+        let device = self.device();
+        // Nearly all memory. First, so that later tests of the device are known too (measured: 4
+        // instructions per `ImportedStorage`).
+        if device.device_type() == ffi::kDLCPU {
+            return Ok(());
+        }
+        if !device.is_host() {
+            return Err(Error::NotOnHost { device });
+        }
+        if device.is_read_by_host() && self.synchronized() == ConsumerPlace::Stream {
+            return Err(Error::NoBackend { device });
+        }
+        Ok(())
+    }
 }

@@ -15,7 +15,6 @@ use core::marker::PhantomData;
 use super::imported_memory::{
     byte_offset_of, layout_of, layout_of_arrays, memory_as, ordinary_memory_as,
 };
-use super::sub_view::View;
 use super::{Elements, ElementsMut, Exclusive, ImportedTensor};
 use crate::describe::{AsLayout, Describe, Description, Layout, check_imported};
 use crate::dtype::DataType;
@@ -170,10 +169,8 @@ impl<T: ImportedElement> ImportedStorage<T> {
         Ok(Self { tensor, for_host, elements: PhantomData })
     }
 
-    /// A view, which is another owner of the same memory.
-    pub(super) fn view(&self, view: View<'_>) -> Result<Self, Error> {
-        let rank = self.tensor.ndim().saturating_sub(Self::axes_in(&self.tensor).len());
-        let tensor = self.tensor.view(rank, view)?;
+    /// A storage of a view of this tensor.
+    pub(super) fn with(&self, tensor: ImportedTensor) -> Result<Self, Error> {
         T::check(&tensor)?;
         Ok(Self { tensor, for_host: self.for_host, elements: PhantomData })
     }

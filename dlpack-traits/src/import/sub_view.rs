@@ -1,19 +1,20 @@
-//! Views of a part of an import, zero-copy: `select`, `narrow`, `permute`, `reverse`.
+//! Views of a part of an import, zero-copy: `select`, `narrow`, `permute`, `reverse` of an
+//! [`ImportedTensor`] and of an [`ImportedStorage`].
 //!
 //! A view is a node of its own, which keeps the node that owns the memory
 //! ([`Owner`](super::node::Owner)). Its elements are elements of the import, so the checks here are
-//! those of the axes and indices; [`Place::part`](super::validate::Place::part) computes the bytes by
-//! the validation of an import.
+//! those of the axes and indices; [`Metadata::part`](super::validate::Metadata::part) computes
+//! the bytes by the validation of an import.
 
 use core::ops::{Bound, RangeBounds};
 
-use super::ImportedTensor;
 use super::node::Node;
+use super::{ImportedElement, ImportedStorage, ImportedTensor};
 use crate::error::Error;
 
 /// The difference between a tensor and its view.
 #[derive(Clone, Copy)]
-pub(super) enum View<'a> {
+enum View<'a> {
     /// One index of an axis, which is removed.
     Select(usize, usize),
     /// A range of indices of an axis, from the first number to before the second.
@@ -30,7 +31,7 @@ pub(super) enum View<'a> {
 ///
 /// A part of an array can be kept beyond a call, and returned to Python:
 /// [`keep_argument`](crate::guide::keep_argument) has an example. Each method takes the tensor, which on
-/// an error is released; those of [`ImportedStorage`](crate::ImportedStorage) borrow it, for several views.
+/// an error is released; those of [`ImportedStorage`] borrow it, for several views.
 impl ImportedTensor {
     /// The elements at one index of an axis, which the result does not have: `x[i]` in Python for
     /// axis 0, `x[:, i]` for axis 1.
@@ -119,7 +120,7 @@ impl ImportedTensor {
     }
 
     /// A view that shares the ownership, whose first axes, `rank` of them, may change.
-    pub(super) fn view(&self, rank: usize, view: View<'_>) -> Result<Self, Error> {
+    fn view(&self, rank: usize, view: View<'_>) -> Result<Self, Error> {
         let (shape, strides) = (self.shape(), self.strides());
         let pairs = shape.iter().copied().zip(strides.iter().copied());
         let at = |axis: usize| {
@@ -181,7 +182,7 @@ impl ImportedTensor {
     }
 
     /// The first index of a range, and the one after its last.
-    pub(super) fn bounds(&self, axis: usize, range: impl RangeBounds<usize>) -> (usize, usize) {
+    fn bounds(&self, axis: usize, range: impl RangeBounds<usize>) -> (usize, usize) {
         let dim = self.shape().get(axis).and_then(|&dim| usize::try_from(dim).ok());
         let start = match range.start_bound() {
             Bound::Included(&start) => start,
@@ -194,5 +195,76 @@ impl ImportedTensor {
             Bound::Unbounded => dim.unwrap_or(usize::MAX),
         };
         (start, end)
+    }
+}
+
+/// Methods that return a view, as those of [`ImportedTensor`], and share the ownership: several views
+/// of one import can be kept and exported. If `T` is an array, its axes are not counted, and stay.
+///
+/// ```
+/// use dlpack_traits::{DLPackExport, Error, ImportedStorage, OwnedTensor};
+///
+/// /// Images of one batch, which another library owns.
+/// struct Dataset {
+///     images: ImportedStorage<f32>,
+/// }
+///
+/// impl Dataset {
+///     /// An image without a copy, which can be exported.
+///     fn image(&self, index: usize) -> Result<ImportedStorage<f32>, Error> {
+///         self.images.select(0, index)
+///     }
+/// }
+///
+/// let batch = OwnedTensor::new((0..8).map(|n| n as f32).collect(), &[2, 2, 2])?;
+/// let dataset = Dataset { images: ImportedStorage::new(batch.into_dlpack()?.import()?)? };
+/// let image = dataset.image(1)?;
+/// drop(dataset);
+/// assert_eq!(image.elements()?.to_vec()?, [4.0, 5.0, 6.0, 7.0]);
+/// assert_eq!(image.to_dlpack()?.shape(), [2, 2]);
+/// # Ok::<(), Error>(())
+/// ```
+impl<T: ImportedElement> ImportedStorage<T> {
+    /// The elements at one index of an axis: [`ImportedTensor::select`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ImportedTensor::select`].
+    pub fn select(&self, axis: usize, index: usize) -> Result<Self, Error> {
+        self.view(View::Select(axis, index))
+    }
+
+    /// The elements at a range of indices of an axis: [`ImportedTensor::narrow`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ImportedTensor::narrow`].
+    pub fn narrow(&self, axis: usize, range: impl RangeBounds<usize>) -> Result<Self, Error> {
+        self.view(View::Narrow(axis, self.imported().bounds(axis, range)))
+    }
+
+    /// The axes in another order: [`ImportedTensor::permute`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ImportedTensor::permute`].
+    pub fn permute(&self, axes: &[usize]) -> Result<Self, Error> {
+        self.view(View::Permute(axes))
+    }
+
+    /// The indices of an axis in descending order: [`ImportedTensor::reverse`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ImportedTensor::reverse`].
+    pub fn reverse(&self, axis: usize) -> Result<Self, Error> {
+        self.view(View::Reverse(axis))
+    }
+
+    /// A view, which is another owner of the same memory.
+    fn view(&self, view: View<'_>) -> Result<Self, Error> {
+        let tensor = self.imported();
+        let rank = tensor.ndim().saturating_sub(Self::axes_in(tensor).len());
+        self.with(tensor.view(rank, view)?)
     }
 }

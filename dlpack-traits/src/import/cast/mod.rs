@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::export::copied_managed;
 use crate::ffi;
 use crate::import::ImportedTensor;
-use crate::import::own_copy::memory_order;
+use crate::import::copied::memory_order;
 use crate::storage::AlignedBuf;
 use crate::strides::{MAX_NDIM, turned};
 
