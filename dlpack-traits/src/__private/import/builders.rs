@@ -1,4 +1,5 @@
-//! Fields that have both requirements on a tensor and a constructor from it.
+//! Fields that have both requirements on a tensor and a constructor from it; [`FromLayout`], for
+//! the type of the field `layout`.
 //!
 //! The expansion calls one function per field, in both places: a type that does
 //! not fit causes the same error twice, which rustc prints once.
@@ -6,8 +7,8 @@
 use super::accepted::{Accepted, Place};
 use super::requirements::{AxesOf, KeepsStrides, LayoutAccepts, Requirement, byte_len, has_axes};
 use super::{
-    Copies, DLPackImport, DataType, Error, FromDims, FromElements, FromLayout, ImportError,
-    ImportStorage, ImportedTensor, MismatchKind, Order,
+    Copies, DLPackImport, DataType, Error, FromDims, FromElements, ImportError, ImportStorage,
+    ImportedTensor, MismatchKind, Order,
 };
 use crate::element::Element;
 use crate::import::{ElementCopy, elements_are, on_host};
@@ -24,6 +25,35 @@ pub struct Shape<D> {
 /// Returns the maker of the field `shape`.
 pub const fn shape<D: FromDims>() -> Shape<D> {
     Shape { capacity: D::CAPACITY, make: |tensor| tensor.fits(D::from_dims(tensor.shape())) }
+}
+
+/// A field that can hold the `layout`: its type derives `FromLayout`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the `layout` of an imported tensor",
+    label = "not a `FromLayout`",
+    note = "add `#[derive(FromLayout)]` to `{Self}`, beside `AsLayout`"
+)]
+pub trait FromLayout: Sized {
+    /// The order of a copy that is made for this layout.
+    const ORDER: Order;
+
+    /// Checks whether it can describe the elements in the memory of the tensor,
+    /// or a copy of them.
+    fn accepts(tensor: &ImportedTensor, shape: &[i64], copied: bool) -> Result<(), MismatchKind>;
+
+    /// Makes the layout.
+    fn from_layout(tensor: &Accepted<'_>) -> Result<Self, ImportError>;
+}
+
+/// [`FromLayout::accepts`].
+pub fn meets(
+    tensor: &ImportedTensor,
+    shape: &[i64],
+    copied: bool,
+    wants: &[Requirement<'_>],
+) -> Result<(), MismatchKind> {
+    let mut wants = wants.iter().filter(|want| want.is_about(copied));
+    wants.try_for_each(|want| want.meets(tensor, shape))
 }
 
 /// The field `layout`.

@@ -8,7 +8,6 @@
 mod accepted;
 mod builders;
 mod conversions;
-mod from_layout;
 mod requirements;
 mod wrappers;
 
@@ -33,10 +32,10 @@ pub use accepted::{
     byte_strides, device, dtype, extent, len, ndim, offset, order, pitch, stride, strides,
 };
 pub use builders::{
-    Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
+    Data, FromLayout, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, meets,
+    shape, storage,
 };
 pub use conversions::{DTypeTarget, DeviceTarget, OrderTarget};
-pub use from_layout::{FromLayout, meets};
 pub use requirements::{
     ANY_ORDER, AxesOf, COLUMN_MAJOR, KeepsStrides, LayoutAccepts, ListedStride, ROW_MAJOR,
     Requirement, StrideUnit, accepts, order_of_strides,
