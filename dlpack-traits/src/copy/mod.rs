@@ -3,7 +3,6 @@
 mod axes;
 mod map;
 mod pieces;
-mod row;
 mod source;
 mod tiles;
 mod zeroed;

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
-use super::row::Row;
+use super::axes::Row;
 use crate::byte_atomic;
 use crate::element::{AnyBits, BitsAreValid};
 use crate::storage::{Access, AlignedBuf};

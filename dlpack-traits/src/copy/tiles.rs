@@ -1,8 +1,7 @@
 //! The order of a copy: [`Part`] visits runs of bytes row by row, and by tiles where that is
 //! kind to the cache.
 
-use super::axes::{Axis, signed};
-use super::row::Row;
+use super::axes::{Axis, Row, signed};
 use super::source::{Source, Target};
 
 /// Rows in a tile, and runs in each row of it: so many cache lines are in use at once. 16
