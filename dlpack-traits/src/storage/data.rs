@@ -8,9 +8,8 @@ use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 use crate::storage::Access;
-use crate::storage::memory::{ForeignInfo, Memory, OwnLayout};
+use crate::storage::memory::{ForeignInfo, Memory, OwnLayout, Window};
 use crate::storage::synchronize::SyncBy;
-use crate::storage::window::Window;
 use crate::stream::{ConsumerPlace, Synchronize};
 
 /// Memory lent for reading, or shared for reading and writing.

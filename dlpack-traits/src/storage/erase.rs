@@ -5,7 +5,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 
 use crate::storage::shared_owner::{Handle, SharedOwner, VTable, Word};
-use crate::storage::try_box::{fill, try_place};
+use crate::storage::try_alloc::{fill, try_place};
 use crate::storage::{DataMut, DataRef, Storage};
 
 impl SharedOwner {

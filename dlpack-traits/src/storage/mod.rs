@@ -14,10 +14,8 @@ mod shared_buffer;
 mod shared_owner;
 mod std_impls;
 mod synchronize;
+mod try_alloc;
 mod try_arc;
-mod try_box;
-mod try_vec;
-mod window;
 
 pub use data::{DataMut, DataRef};
 pub use shared_buffer::SharedBuffer;
@@ -26,12 +24,12 @@ pub use shared_owner::SharedOwner;
 pub(crate) use access::Access;
 pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
 pub(crate) use block_buffer::{BlockBuffer, LARGE, block_len, with_repeated};
-pub(crate) use memory::{ForeignInfo, Memory, OwnLayout, Strided};
+pub(crate) use memory::{ForeignInfo, Memory, OwnLayout, Strided, Window};
 pub(crate) use synchronize::Synchronizer;
+pub(crate) use try_alloc::{
+    fill, try_arc, try_arc_from, try_arc_slice, try_box, try_place, try_vec,
+};
 pub(crate) use try_arc::{TryArc, UninitTryArc};
-pub(crate) use try_box::{fill, try_arc, try_arc_from, try_arc_slice, try_box, try_place};
-pub(crate) use try_vec::try_vec;
-pub(crate) use window::Window;
 
 /// Memory that contains the elements of a tensor: the type of a `data` field.
 ///
