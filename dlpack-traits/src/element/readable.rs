@@ -168,6 +168,19 @@ unsafe impl<T: Readable, const N: usize> Readable for Lanes<T, N> {
 
 impl<T: AnyBits, const N: usize> AnyBits for Lanes<T, N> {}
 
+// SAFETY: 1. An array is its elements in sequence, so its values are valid if the elements are,
+// which 1 of `Readable` guarantees. The size of an array is a multiple of theirs.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: Readable, const N: usize> Readable for [T; N] {
+    #[inline(always)]
+    fn are_valid(bytes: &[u8]) -> bool {
+        T::are_valid(bytes)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: AnyBits, const N: usize> AnyBits for [T; N] {}
+
 #[cfg(test)]
 mod tests {
     extern crate std;
@@ -194,6 +207,13 @@ mod tests {
         assert!(Lanes::<bool, 2>::are_valid(&[0, 1]) && !Lanes::<bool, 2>::are_valid(&[1, 3]));
         assert!(u8::are_valid(&[0, 255]) && Lanes::<f32, 2>::are_valid(&[255; 8]));
         assert!(!Handle::are_valid(&[0]));
+    }
+
+    #[test]
+    fn arrays_have_the_valid_bits_of_their_elements() {
+        const { assert!(<[u8; 2]>::ANY_BITS && !<[bool; 2]>::ANY_BITS) };
+        assert!(<[bool; 2]>::are_valid(&[0, 1]) && !<[bool; 2]>::are_valid(&[1, 2]));
+        assert!(<[u16; 2]>::are_valid(&[255; 4]));
     }
 
     #[test]
