@@ -7,11 +7,9 @@
 mod abi;
 mod allocation;
 mod arc_block;
-mod deleter;
 mod head;
 mod legacy;
 mod packet;
-mod raw_managed;
 mod release;
 mod tensor;
 
@@ -22,5 +20,5 @@ pub use tensor::ManagedTensor;
 pub(crate) use abi::ManagedStruct;
 pub(crate) use arc_block::ArcHandle;
 pub(crate) use packet::{DescribeIn, Lend, Packet};
-pub(crate) use raw_managed::RawManaged;
 pub(crate) use release::{Guard, GuardedRelease};
+pub(crate) use tensor::RawManaged;

@@ -1,4 +1,6 @@
-//! The one allocation of an export: [`Packet`].
+//! The one allocation of an export: [`Packet`], and its deleter: [`delete`]. For owners that are
+//! Python objects, the deleter attaches to the interpreter or leaks at its exit:
+//! `python::interpreter`.
 //!
 //! Hot paths do not move freshly written structs: a load that is wider than the preceding
 //! stores waits until these have left the store buffer (store forwarding fails; 5 to 10
@@ -8,15 +10,16 @@
 //! without inlining, three times as long. Instruction counts do not show such a wait; `perf
 //! annotate` does.
 
-use core::mem::forget;
+use core::mem::{forget, needs_drop};
 
 use crate::describe::{Describe, Description, DescriptionMut, Facts, Slot, SlotMut};
 use crate::error::Error;
+use crate::ffi::DLManagedTensorVersioned;
 use crate::flags::Flags;
-use crate::managed::ManagedTensor;
 use crate::managed::allocation::Allocation;
-use crate::managed::deleter::delete;
 use crate::managed::head::Head;
+use crate::managed::{ManagedStruct, ManagedTensor};
+use crate::panic::catch_panic;
 use crate::storage::{DataRef, SharedOwner, Storage};
 use crate::stream::{ConsumerPlace, StreamArg};
 
@@ -220,5 +223,34 @@ impl<O> Drop for Packet<O> {
     fn drop(&mut self) {
         // SAFETY: 1. Only `self` has the address. 2. `place` initialized the owner.
         unsafe { self.place.discard() }
+    }
+}
+
+/// Drops the owner and frees the packet. Any thread may call it.
+///
+/// It finds the packet through `manager_ctx`, not through its argument: a consumer may
+/// access the struct through a `&mut` whose provenance covers only the struct, or may pass
+/// a copy of the struct.
+///
+/// A panic of the owner's `Drop` is caught here; without the `std` feature it aborts the
+/// process, because it cannot be caught.
+///
+/// # Safety
+///
+/// 1. `managed` points to a struct that [`Packet`] wrote for the same `O`, or to a copy of
+///    one whose `manager_ctx` was not changed.
+/// 2. This is the only call for that struct, and nothing uses its memory any more.
+unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
+    // SAFETY: 1. By 1 it points to such a struct.
+    let Some(ctx) = (unsafe { DLManagedTensorVersioned::read_ctx(managed) }) else { return };
+    // SAFETY: 1. `Packet` stored the address of the packet there.
+    let place = unsafe { Allocation::<O>::from_ctx(ctx) };
+    // SAFETY: 1. By 2 nothing uses it again. 2. `Packet` initialized the owner.
+    let run = move || unsafe { place.release() };
+    if needs_drop::<O>() {
+        // The packet is freed either way, and a deleter cannot report the panic.
+        let _ = catch_panic(run);
+    } else {
+        run();
     }
 }
