@@ -1,4 +1,5 @@
-//! Checks an argument against its Rust type. The exceptions are made in `exceptions`.
+//! Checks an argument against its Rust type, and the numbers of dimensions that this type can
+//! name ([`FixedRank`]). The exceptions are made in `exceptions`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -7,7 +8,6 @@ use super::exceptions::{
     check_in_place, not_imported, not_on_host, of_dtype_to_change, of_rank, overlapping, read_only,
     rejected,
 };
-use super::fixed_rank::ANY_RANK;
 use crate::describe::check_imported;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -19,6 +19,27 @@ use crate::python::import::missing_protocol::Advice;
 use crate::python::numpy::NumPy;
 use crate::python::table::lookup::requires_grad;
 use crate::strides;
+
+/// The number of dimensions of a [`PyTensor`](super::PyTensor) that accepts every number of
+/// dimensions.
+pub const ANY_RANK: usize = usize::MAX;
+
+/// A number of dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Rank<const N: usize>;
+
+/// A number of dimensions that is known when the program is compiled, up to 16.
+#[diagnostic::on_unimplemented(
+    message = "the type of this argument does not name the number of dimensions",
+    note = "name it, as in `PyTensor<'_, f32, 2>`, or use `shape()`"
+)]
+pub trait FixedRank {}
+
+macro_rules! fixed {
+    ($($rank:literal)+) => {$(impl FixedRank for Rank<$rank> {})+};
+}
+
+fixed!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 
 /// Imports an argument, for elements of the type `dtype` if it is known.
 ///

@@ -8,9 +8,9 @@ use core::ops::Deref;
 use pyo3::Borrowed;
 use pyo3::prelude::*;
 
-use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
+use super::checks::{self, ANY_RANK, FixedRank, Rank};
+use super::exceptions;
 use super::tensor::dims_of;
-use super::{checks, exceptions};
 use crate::backend::{Backend, DeviceTensor, MemoryRef, WorkStream};
 use crate::import::{AnyElement, ImportedElement};
 use crate::python::convert::exchange_error;

@@ -8,8 +8,8 @@ use core::ops::Deref;
 use pyo3::Borrowed;
 use pyo3::prelude::*;
 
-use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
-use super::{checks, exceptions};
+use super::checks::{self, ANY_RANK, FixedRank, Rank};
+use super::exceptions;
 use crate::dtype::DataType;
 use crate::element::Readable;
 use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};

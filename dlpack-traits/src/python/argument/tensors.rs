@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySequence, PyString, PyTuple};
 
 use super::PyTensor;
-use super::fixed_rank::ANY_RANK;
+use super::checks::ANY_RANK;
 use crate::import::{AnyElement, ImportedElement};
 use crate::python::convert::{class_name, ok_unless_exit};
 use crate::python::import::object_kind::ObjectKind;
