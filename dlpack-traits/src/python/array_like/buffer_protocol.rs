@@ -17,8 +17,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use super::array_class::{ArrayClass, with_tensor};
-use super::buffer_slots::new_class;
-use super::buffer_struct::{Buffer, BufferFunctions};
+use super::buffer_slots::{Buffer, BufferFunctions, new_class};
 use super::exporter::{Exporter, format_of};
 use crate::panic::catch_panic;
 use crate::python::convert::{self, attached_object};

@@ -1,4 +1,5 @@
-//! Gives a class the functions of the buffer protocol: [`install`].
+//! The C struct and the C functions of the buffer protocol ([`Buffer`], [`BufferFunctions`]), and
+//! the slots of a class that get them ([`install`]).
 //!
 //! PyO3 has created the class before, so its slots are set afterwards:
 //!
@@ -12,16 +13,66 @@
 
 use alloc::vec::Vec;
 use core::cell::Cell;
-use core::ffi::{CStr, c_int, c_uint, c_ulong, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
 use core::iter;
 use core::ptr::{self, NonNull};
 
-use pyo3::ffi as py_ffi;
+use pyo3::ffi::{self as py_ffi, Py_ssize_t, PyObject};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-use super::buffer_struct::{BufferFunctions, GetBuffer, ReleaseBuffer};
+/// `Py_buffer`, which `pyo3::ffi` hides below the stable ABI of 3.11, although it has not
+/// changed in CPython since 3.3.
+///
+/// PyPy has more fields after these, which only its own functions use.
+#[repr(C)]
+pub(super) struct Buffer {
+    pub(super) buf: *mut c_void,
+    /// A reference to the exporter, which the consumer releases once.
+    pub(super) obj: *mut PyObject,
+    pub(super) len: Py_ssize_t,
+    pub(super) itemsize: Py_ssize_t,
+    pub(super) readonly: c_int,
+    pub(super) ndim: c_int,
+    pub(super) format: *const c_char,
+    pub(super) shape: *const Py_ssize_t,
+    pub(super) strides: *const Py_ssize_t,
+    pub(super) suboffsets: *const Py_ssize_t,
+    pub(super) internal: *mut c_void,
+}
+
+impl Buffer {
+    /// The struct of a failed request.
+    pub(super) const EMPTY: Self = Self {
+        buf: ptr::null_mut(),
+        obj: ptr::null_mut(),
+        len: 0,
+        itemsize: 0,
+        readonly: 0,
+        ndim: 0,
+        format: ptr::null(),
+        shape: ptr::null(),
+        strides: ptr::null(),
+        suboffsets: ptr::null(),
+        internal: ptr::null_mut(),
+    };
+}
+
+/// `getbufferproc`: fills the struct and returns 0, or returns -1 with an exception set.
+pub(super) type GetBuffer = unsafe extern "C" fn(*mut PyObject, *mut Buffer, c_int) -> c_int;
+
+/// `releasebufferproc`: called before the reference in the struct is dropped.
+pub(super) type ReleaseBuffer = unsafe extern "C" fn(*mut PyObject, *mut Buffer);
+
+/// The functions of a class. They accept every object, because they check the type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BufferFunctions {
+    pub(super) get: GetBuffer,
+    /// It is set even where nothing is left to do. Of an object whose class has none, NumPy keeps
+    /// the address after the release, as if the memory could not change while the object lives.
+    pub(super) release: ReleaseBuffer,
+}
 
 /// `Py_bf_getbuffer` and `Py_bf_releasebuffer`, which `pyo3::ffi` hides below the stable ABI of
 /// 3.11. Python accepts them since 3.9.

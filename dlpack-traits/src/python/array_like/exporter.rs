@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi::Py_ssize_t;
 use pyo3::prelude::*;
 
-use super::buffer_struct::Buffer;
+use super::buffer_slots::Buffer;
 use super::format::Format;
 use crate::device::Device;
 use crate::dtype::DataType;

@@ -11,7 +11,6 @@ mod array_methods;
 mod attributes;
 mod buffer_protocol;
 mod buffer_slots;
-mod buffer_struct;
 mod exporter;
 mod format;
 mod interface;
