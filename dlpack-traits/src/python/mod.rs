@@ -162,9 +162,7 @@ pub use argument::{
     PyTensorMut, PyTensors,
 };
 #[cfg(feature = "pyo3")]
-pub use class::builder::{ClassBuilder, Importing, class};
-#[cfg(feature = "pyo3")]
-pub use class::install::{add_class, install};
+pub use class::builder::{ClassBuilder, Importing, add_class, class, install};
 #[cfg(feature = "pyo3")]
 pub use export::export_class::ExportClass;
 #[cfg(feature = "pyo3")]

@@ -1,4 +1,4 @@
-//! Configures a Python class of tensors: [`class`].
+//! Adds a class of tensors to a module: [`add_class`], [`install`], and with options [`class`].
 
 use core::marker::PhantomData;
 
@@ -17,6 +17,30 @@ use crate::python::export::export_class::ExportClass;
 use crate::python::table::publish::publish_as;
 use crate::python::table::py_host::PyHost;
 use crate::python::table::type_cache::Makes;
+
+/// Adds a class to a module, and makes its objects export tensors: [`install`], then
+/// PyO3's own `add_class`.
+///
+/// # Errors
+///
+/// Those of [`install`], and of adding to the module.
+pub fn add_class<T: ExportClass>(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    class::<T>().add(module)
+}
+
+/// Makes the objects of a class export tensors: adds `__dlpack__`, `__dlpack_device__`
+/// and the C exchange table to it. For classes that a declarative `#[pymodule]` adds
+/// itself, call this in its `#[pymodule_init]`.
+///
+/// # Errors
+///
+/// `TypeError` for classes declared `unsendable` (their objects are bound to a thread,
+/// tensors are not) or `immutable_type` (no attribute can be added to them).
+/// `ImportError` in a subinterpreter: a tensor is released on any thread, which can
+/// attach to the main interpreter only.
+pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
+    class::<T>().install(py)
+}
 
 /// Starts to configure a Python class of tensors. By default it exports tensors on the
 /// CPU and does not import.
@@ -235,8 +259,8 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     ///
     /// # Errors
     ///
-    /// Those of [`install`](crate::python::install); for an importable class also `TypeError` if
-    /// the class defines a `from_dlpack` itself.
+    /// Those of [`install`]; for an importable class also `TypeError` if the class defines a
+    /// `from_dlpack` itself.
     pub fn install(self, py: Python<'_>) -> PyResult<()>
     where
         I: Importing<T>,

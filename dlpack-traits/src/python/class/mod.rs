@@ -3,4 +3,3 @@
 
 pub(in crate::python) mod builder;
 pub(in crate::python) mod from_dlpack_method;
-pub(in crate::python) mod install;
