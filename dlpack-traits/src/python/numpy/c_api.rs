@@ -1,4 +1,5 @@
-//! The functions of NumPy's C API that make arrays: [`CApi`].
+//! NumPy's C API: the functions that make arrays, [`CApi`], and the struct of an array,
+//! [`ArrayObject`].
 //!
 //! NumPy publishes a table of addresses in a capsule, for extension modules that are compiled
 //! with its headers. The order of its entries and the types of its functions never change
@@ -14,7 +15,6 @@ use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use super::array_struct::ArrayObject;
 use crate::dtype::DataType;
 use crate::python::convert::{ok_or_discard, ok_unless_exit};
 
@@ -27,6 +27,32 @@ const ABI_VERSIONS: [c_uint; 2] = [0x0100_0009, 0x0200_0000];
 
 /// `NPY_ARRAY_WRITEABLE`, a flag of an array.
 pub(super) const WRITEABLE: c_int = 0x0400;
+
+/// `PyArrayObject_fields` of NumPy 1.22 and later, in an interpreter with a GIL.
+///
+/// Without a GIL the header of an object is larger, and another thread may change the shape of
+/// an array while it is read. Such arrays are exported by their `__dlpack__`. So are those of
+/// PyPy, and of versions of NumPy with other fields: the size of the struct is compared with
+/// that of the class.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct ArrayObject {
+    /// The reference count and the class.
+    head: [usize; 2],
+    pub(super) data: *mut u8,
+    pub(super) ndim: c_int,
+    /// The size of each dimension.
+    pub(super) shape: *const isize,
+    /// In bytes.
+    pub(super) strides: *const isize,
+    /// The object that keeps the memory alive; NULL if the array does.
+    pub(super) base: *mut PyObject,
+    pub(super) dtype: *mut PyObject,
+    pub(super) flags: c_int,
+    weak_references: *mut c_void,
+    buffer_info: *mut c_void,
+    allocator: *mut c_void,
+}
 
 /// `PyArray_NewFromDescr`.
 type NewFromDescr = unsafe extern "C" fn(

@@ -1,6 +1,5 @@
 //! NumPy's arrays, made and read by NumPy's C API: NumPy 2.4 has no exchange table.
 
-mod array_struct;
 mod c_api;
 mod library;
 mod new_array;

@@ -12,8 +12,7 @@ use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use super::array_struct::ArrayObject;
-use super::c_api::{CApi, MAX_NDIM, WRITEABLE};
+use super::c_api::{ArrayObject, CApi, MAX_NDIM, WRITEABLE};
 use super::library::NumPy;
 use crate::device::Device;
 use crate::ffi::DLTensor;
