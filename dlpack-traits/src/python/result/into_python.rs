@@ -1,16 +1,17 @@
-//! Converts Rust tensors to Python objects: [`IntoPython`].
+//! Converts Rust tensors to Python objects: [`IntoPython`], and to NumPy arrays where PyO3 converts
+//! results and attributes: [`Numpy`], [`OwnedTensor`], [`SharedTensor`].
 
 use pyo3::prelude::*;
 
 use super::library::{LibraryOf, object_like, object_on_device};
-use crate::export::DLPackExport;
+use crate::element::{AnyBits, Element};
+use crate::export::{DLPackExport, OwnedTensor, SharedTensor};
 use crate::python::convert::exchange_error;
 use crate::python::numpy::array_of;
 
 /// Converts Rust tensors to objects of Python libraries. This crate makes no copy; JAX and MLX
 /// may. Implemented for every `Send + 'static` type that implements [`DLPackExport`]: structs that
-/// derive it, [`OwnedTensor`](crate::OwnedTensor), and the arrays of the crate `ndarray` (feature
-/// `ndarray`).
+/// derive it, [`OwnedTensor`], and the arrays of the crate `ndarray` (feature `ndarray`).
 ///
 /// The object owns the tensor: the memory is freed when the last object that shares it is
 /// released. Python may write if a consumer of [`into_dlpack`](DLPackExport::into_dlpack) may:
@@ -98,3 +99,79 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
 }
 
 impl<E: DLPackExport + Send + 'static> IntoPython for E {}
+
+/// A tensor that a `#[pyfunction]` returns as a NumPy array, zero-copy: see
+/// [`IntoPython::into_numpy`].
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::DLPackExport;
+/// use dlpack_traits::python::Numpy;
+/// use pyo3::prelude::*;
+///
+/// #[derive(DLPackExport)]
+/// struct Image { data: Vec<u8>, shape: [usize; 3] }
+///
+/// #[pyfunction]
+/// fn black(height: usize, width: usize) -> Numpy<Image> {
+///     Numpy(Image { data: vec![0; height * width * 3], shape: [height, width, 3] })
+/// }
+/// ```
+///
+/// An [`OwnedTensor`] needs no wrapper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numpy<E>(pub E);
+
+impl<'py, E: DLPackExport + Send + 'static> IntoPyObject<'py> for Numpy<E> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.into_numpy(py)
+    }
+}
+
+/// Returns a NumPy array. It is for results: an attribute needs an owner for each array, as a
+/// [`SharedTensor`] has, and this does not compile:
+///
+/// ```ignore,compile_fail
+/// use dlpack_traits::OwnedTensor;
+/// use pyo3::prelude::*;
+///
+/// #[pyclass]
+/// struct Scores {
+///     #[pyo3(get)]
+///     scores: OwnedTensor<f32>,
+/// }
+/// ```
+impl<'py, T: Element> IntoPyObject<'py> for OwnedTensor<T> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.into_numpy(py)
+    }
+}
+
+/// Returns a NumPy array over the same memory.
+impl<'py, T: AnyBits, const N: usize> IntoPyObject<'py> for &SharedTensor<T, N> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.clone().into_numpy(py)
+    }
+}
+
+/// Returns a NumPy array over the same memory.
+impl<'py, T: AnyBits, const N: usize> IntoPyObject<'py> for SharedTensor<T, N> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.into_numpy(py)
+    }
+}

@@ -2,10 +2,8 @@
 
 mod into_python;
 mod library;
-mod numpy_result;
 mod output;
 
-pub use into_python::IntoPython;
+pub use into_python::{IntoPython, Numpy};
 pub use library::LibraryOf;
-pub use numpy_result::Numpy;
 pub use output::{PyOutput, allocate_output};
