@@ -74,7 +74,7 @@ const WRITTEN_ONCE: [&str; 28] = [
     "python::array_like::buffer_protocol::BUFFER_CLASS",
     "python::import::call_dlpack::KEYWORD",
     "python::export::common_calls::NAMES",
-    "python::export::reexport::METHODS",
+    "python::export::offer::METHODS",
     "python::numpy::library::NUMPY",
     // Not written once, but its value is only compared with.
     "python::export::common_calls::VERSION",
@@ -109,10 +109,10 @@ const WAITS_FOR_NOTHING: [&str; 22] = [
     // The work stream that a thread has entered.
     "backend::stream_guard names thread_local",
     // Taken to move a tensor out of an option.
-    "python::export::offer_once names Mutex",
+    "python::export::offer names Mutex",
     // The value is made before the lock is taken, by each thread that finds none.
     "python::array_like::buffer_protocol names PyOnceLock",
-    "python::export::reexport names PyOnceLock",
+    "python::export::offer names PyOnceLock",
     "python::import::call_dlpack names PyOnceLock",
     "python::numpy::library names PyOnceLock",
     "python::table::lookup names PyOnceLock",

@@ -11,10 +11,9 @@ use crate::error::Error;
 use crate::export::{DLPackExport, export_owned};
 use crate::managed::ManagedTensor;
 use crate::python::convert::exchange_error;
-use crate::python::export::class_access;
 use crate::python::export::dyn_export::DynExport;
 use crate::python::export::erased_ref::{ClassVTable, ErasedRef, instance};
-use crate::python::export::export_class::ExportClass;
+use crate::python::export::export_class::{self, ExportClass};
 use crate::python::export::py_owner::PyOwner;
 use crate::python::export::to_capsule::waiting;
 use crate::python::interpreter::deferred_drop::drain;
@@ -46,7 +45,7 @@ impl ArrayClass {
 fn export<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<ManagedTensor> {
     let py = object.py();
     drain(py);
-    let object = class_access::borrow(&*instance::<T>(object)?)?;
+    let object = export_class::borrow(&*instance::<T>(object)?)?;
     let value: &T = &object;
     // Only pinned memory has pending work.
     let waits = <dyn DynExport>::device(value).map_err(exchange_error)? != Device::CPU;

@@ -9,9 +9,8 @@ use pyo3::prelude::*;
 use crate::error::Error;
 use crate::exchange::TableError;
 use crate::managed::RawManaged;
-use crate::python::export::class_access::{self, ClassAccess};
 use crate::python::export::dyn_export::DynExport;
-use crate::python::export::export_class::ExportClass;
+use crate::python::export::export_class::{self, ClassAccess, ExportClass};
 use crate::python::interpreter::deferred_drop::drain;
 use crate::stream::StreamArg;
 
@@ -74,7 +73,7 @@ impl ErasedRef {
     fn borrow<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Self> {
         // One of the values may own another export of the object.
         drain(object.py());
-        Ok(Self::new(class_access::borrow(&*instance::<T>(object)?)?))
+        Ok(Self::new(export_class::borrow(&*instance::<T>(object)?)?))
     }
 
     #[inline]

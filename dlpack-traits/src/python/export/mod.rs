@@ -3,8 +3,6 @@
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod arguments;
 #[cfg(feature = "pyo3")]
-pub(in crate::python) mod class_access;
-#[cfg(feature = "pyo3")]
 pub(in crate::python) mod class_methods;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod common_calls;
@@ -20,11 +18,9 @@ pub(in crate::python) mod export_plan;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod method_def;
 #[cfg(feature = "pyo3")]
-pub(in crate::python) mod offer_once;
+pub(in crate::python) mod offer;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod py_owner;
-#[cfg(feature = "pyo3")]
-pub(in crate::python) mod reexport;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod request;
 #[cfg(feature = "pyo3")]

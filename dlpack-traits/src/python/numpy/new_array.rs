@@ -14,7 +14,7 @@ use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::capsule;
 use crate::python::convert::exchange_error;
-use crate::python::export::reexport::offer;
+use crate::python::export::offer::offer;
 
 /// Makes an array that owns a tensor.
 ///

@@ -15,7 +15,7 @@ use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::argument::{PyDeviceTensor, PyTensor, PyTensorMut};
 use crate::python::convert::{discard, exchange_error};
-use crate::python::export::offer_once::offer_once;
+use crate::python::export::offer::offer_once;
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
 use crate::python::table::maker::Maker;
 use crate::python::table::offered::{Sent, offer_to, without_negative_strides};

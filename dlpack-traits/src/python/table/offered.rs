@@ -13,7 +13,7 @@ use crate::export::DLPackExport;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::convert::{exchange_error, ok_unless_exit};
-use crate::python::export::reexport::offer;
+use crate::python::export::offer::offer;
 
 /// Passes a tensor to a `from_dlpack`.
 ///
