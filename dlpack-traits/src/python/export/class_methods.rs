@@ -18,7 +18,7 @@ use crate::python::export::method_def::{
 };
 use crate::python::interpreter::detach::free_detached;
 use crate::python::interpreter::exit::watch;
-use crate::python::interpreter::first_interpreter::in_first_interpreter;
+use crate::python::interpreter::in_first_interpreter;
 
 /// The properties of a class that do not depend on its Rust type.
 pub(in crate::python) struct ClassMethods {

@@ -16,7 +16,7 @@ use pyo3::types::PyCFunction;
 
 use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::detach::detached;
-use crate::python::interpreter::first_interpreter::in_first_interpreter;
+use crate::python::interpreter::in_first_interpreter;
 use crate::python::interpreter::symbols::Symbols;
 
 /// The lowest bit is set when the interpreter finalizes; the other bits count the
