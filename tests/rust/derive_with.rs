@@ -184,3 +184,28 @@ fn layouts_convert_fields() {
     let tensor = Object { data: vec![0; 6], place }.into_dlpack().unwrap();
     assert_eq!(tensor.strides(), [1, 2]);
 }
+
+/// Only the entries in use must fit, also of a list that a function returns.
+#[test]
+fn entries_that_are_not_in_use_may_be_anything() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Capacity {
+        data: Vec<u8>,
+        #[dlpack(shape, with = dims)]
+        extent: theirs::Shape,
+        #[dlpack(strides, with = dims)]
+        steps: theirs::Shape,
+        #[dlpack(ndim)]
+        rank: usize,
+    }
+    let exported = |rank| {
+        let extent = theirs::Shape(vec![2, 3, usize::MAX, usize::MAX]);
+        let steps = theirs::Shape(vec![3, 1, usize::MAX, usize::MAX]);
+        let capacity = Capacity { data: vec![0; 6], extent, steps, rank };
+        capacity.into_dlpack().map(|tensor| tensor.shape().to_vec())
+    };
+    assert_eq!(exported(2), Ok(vec![2, 3]));
+    assert_eq!(exported(3), Err(Error::DimTooLarge { axis: 2 }));
+    assert_eq!(exported(5), Err(Error::DimTooLarge { axis: 2 }));
+}

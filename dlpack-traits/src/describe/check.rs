@@ -14,7 +14,7 @@ use super::facts::Facts;
 use super::layout::{Claims, Distance, Layout, Order, Strides, Unit};
 use super::list::List;
 use super::slot::{Described, Slot, SlotMut};
-use crate::dims::Ints;
+use crate::dims::{Dims, Ints};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::flags::Flags;
@@ -178,12 +178,31 @@ impl<'a> Describe<'a> {
 /// A layout whose lists are slices.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'l> {
-    pub(super) shape: Ints<'l>,
+    pub(super) shape: Numbers<'l>,
     pub(super) strides: GivenStrides<'l>,
     pub(super) claims: Claims,
     /// The addresses of shape and strides, if the tensor stores them with the memory layout of
     /// `i64`s; otherwise NULL.
     pub(super) stored: [*const i64; 2],
+}
+
+/// A list of a layout.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers<'l> {
+    pub(super) list: Ints<'l>,
+    /// Whether these are all numbers, and not those before the first one that does not fit.
+    pub(super) is_whole: bool,
+}
+
+impl<'l> Numbers<'l> {
+    /// The entries that are in use: the first `rank`, or all. `None` if there are fewer that fit.
+    #[inline(always)]
+    pub(super) fn used(self, rank: Option<i64>) -> Option<Ints<'l>> {
+        match rank {
+            None => self.is_whole.then_some(self.list),
+            Some(ndim) => self.list.first(usize::try_from(ndim).ok()?),
+        }
+    }
 }
 
 /// The strides of a layout.
@@ -192,7 +211,7 @@ pub(super) enum GivenStrides<'l> {
     /// As [`Strides::Contiguous`].
     Contiguous(Order, Option<Distance>),
     /// One for each dimension.
-    Explicit(Ints<'l>, Unit),
+    Explicit(Numbers<'l>, Unit),
 }
 
 impl<'l> Given<'l> {
@@ -255,10 +274,14 @@ impl<'l> Given<'l> {
 
 /// The numbers of a list, and their address if the tensor stores them as `i64`s.
 #[inline(always)]
-fn numbers<'l>(list: &'l List<'_>) -> (Ints<'l>, *const i64) {
+fn numbers<'l>(list: &'l List<'_>) -> (Numbers<'l>, *const i64) {
+    let computed = |dims: &'l Dims<'_>| Ints::i64(dims.as_slice());
     match list {
-        List::Lent(numbers) => (*numbers, numbers.stored()),
-        List::Computed(dims) => (Ints::i64(dims.as_slice()), core::ptr::null()),
+        List::Lent(list) => (Numbers { list: *list, is_whole: true }, list.stored()),
+        List::Computed(dims) => {
+            (Numbers { list: computed(dims), is_whole: true }, core::ptr::null())
+        }
+        List::Unfit(dims) => (Numbers { list: computed(dims), is_whole: false }, core::ptr::null()),
     }
 }
 

@@ -8,7 +8,7 @@ use super::bytes::{
     Span, all_fit, bytes_of, element_type, out_of_bounds, stored_bits, whole_bytes, whole_elements,
     widen,
 };
-use super::check::{Given, GivenStrides, Placement};
+use super::check::{Given, GivenStrides, Numbers, Placement};
 use super::layout::{Claims, Distance, Order, Unit};
 use super::slot::{Room, SlotMut};
 use super::walk::contiguous;
@@ -35,7 +35,9 @@ impl Given<'_> {
         let shape = used(self.shape, self.claims.rank)?;
         let strides = match self.strides {
             GivenStrides::Contiguous(..) => None,
-            GivenStrides::Explicit(strides, _) => Some(used(strides, self.claims.rank)?),
+            GivenStrides::Explicit(strides, _) => {
+                Some(used(strides, self.claims.rank).map_err(Error::of_strides)?)
+            }
         };
         let ndim = shape.len().saturating_add(memory.axes.len());
         let mut lists = Lists::copied(slot.room(ndim)?, shape, strides, memory.axes)?;
@@ -138,10 +140,12 @@ impl Claims {
 }
 
 /// The entries of a list that are in use.
-fn used(list: Ints<'_>, rank: Option<i64>) -> Result<Ints<'_>, Error> {
-    let Some(ndim) = rank else { return Ok(list) };
-    let used = usize::try_from(ndim).ok().and_then(|ndim| list.first(ndim));
-    used.ok_or(Error::RankBeyondCapacity { ndim, capacity: list.len() })
+fn used(list: Numbers<'_>, rank: Option<i64>) -> Result<Ints<'_>, Error> {
+    let capacity = list.list.len();
+    list.used(rank).ok_or(match rank {
+        Some(ndim) if list.is_whole || ndim < 0 => Error::RankBeyondCapacity { ndim, capacity },
+        _ => Error::DimTooLarge { axis: capacity },
+    })
 }
 
 /// The lists in the slot: the dimensions of the tensor, then those of each element.

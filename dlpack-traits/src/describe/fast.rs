@@ -35,12 +35,12 @@ impl Given<'_> {
         }
         let padded = claims.padded || memory.padded;
         let Unpacked { size, align, shift } = Unpacked::of(dtype, padded, memory.device)?;
+        if shift.mask() != 0 && !memory.axes.is_empty() {
+            return None;
+        }
 
         // The lists.
-        let shape = match claims.rank {
-            None => self.shape,
-            Some(ndim) => self.shape.first(usize::try_from(ndim).ok()?)?,
-        };
+        let shape = self.shape.used(claims.rank)?;
         let ndim = shape.len().wrapping_add(memory.axes.len());
         let mut room = slot.inline_room(ndim)?;
         let parts = match memory.axes {
@@ -59,10 +59,7 @@ impl Given<'_> {
                 room.write_contiguous(shape, order, pitch, parts)?
             }
             GivenStrides::Explicit(strides, unit) => {
-                let strides = match claims.rank {
-                    None => strides,
-                    Some(_) => strides.first(shape.len())?,
-                };
+                let strides = strides.used(claims.rank)?;
                 let step = |number: Option<i64>| {
                     Distance { number, unit }.in_parts(parts, size, counted, shift)
                 };

@@ -245,7 +245,7 @@ impl<'a, Out> Layout<'a, Out> {
         self.strides = Strides::Explicit(list, unit);
         let layout = match error {
             None => self,
-            Some(error) => self.refused(error.of_strides()),
+            Some(error) => self.refused(error),
         };
         if has_pitch { layout.refused(Error::PitchBesideStrides) } else { layout }
     }

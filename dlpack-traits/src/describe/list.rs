@@ -14,6 +14,8 @@ pub enum List<'a> {
     Lent(Ints<'a>),
     /// Numbers that were computed.
     Computed(Dims<'a>),
+    /// Those before the first one that does not fit in 64 bits.
+    Unfit(Dims<'a>),
 }
 
 impl<'a> List<'a> {
@@ -38,13 +40,17 @@ impl<'a> List<'a> {
     /// Copies numbers.
     #[inline(always)]
     pub(crate) fn computed(
-        numbers: impl ExactSizeIterator<Item = Option<i64>>,
+        numbers: impl ExactSizeIterator<Item = Option<i64>> + Clone,
     ) -> Result<Self, Error> {
-        // Not `map`, which the compiler does not inline into each type.
-        match Dims::copied(numbers) {
-            Ok(dims) => Ok(Self::Computed(dims)),
-            Err(error) => Err(error),
-        }
+        let fit = numbers.clone().take_while(Option::is_some).count();
+        let is_whole = fit == numbers.len();
+        let dims = Dims::filled(fit, |dims| {
+            for (to, from) in dims.iter_mut().zip(numbers) {
+                *to = from.unwrap_or(0);
+            }
+            Ok(())
+        })?;
+        Ok(if is_whole { Self::Computed(dims) } else { Self::Unfit(dims) })
     }
 
     /// Copies the numbers of a list.

@@ -201,6 +201,10 @@ fn errors_are_kept() {
     let strides = Layout::new([2, 5, 1]).strides(&lists.1);
     assert_eq!(check(strides, 10), Err(Error::StrideTooLarge { axis: 2 }));
     assert_eq!(check(Layout::new(lists.0), 10), Err(Error::DimTooLarge { axis: 2 }));
+    let computed = Layout::new(lists.0).strides(lists.1.to_vec());
+    assert_eq!(check(computed.rank(2), 10), Ok(()));
+    let computed = Layout::new(lists.0).strides(lists.1.to_vec()).rank(3);
+    assert_eq!(check(computed, 10), Err(Error::DimTooLarge { axis: 2 }));
     let computed = Layout::new([2, 5, 1]).strides(lists.1.to_vec());
     assert_eq!(check(computed, 10), Err(Error::StrideTooLarge { axis: 2 }));
     let beyond = Error::RankBeyondCapacity { ndim: 4, capacity: 3 };

@@ -2,9 +2,8 @@
 //! and whether the processor can read it ([`ImportedTensor::on_host`]).
 
 use super::ImportedTensor;
-use crate::describe::Layout;
+use crate::describe::{Layout, List};
 use crate::device::Device;
-use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
@@ -111,10 +110,7 @@ pub(super) fn layout_of_arrays<'a>(tensor: &'a ImportedTensor, axes: &[i64]) -> 
         Some(if some && dim != 1 { stride.wrapping_mul(size) } else { 0 })
     };
     let layout = Layout::new(shape).byte_offset(byte_offset_of(tensor));
-    match Dims::copied(tensor.strides().iter().zip(shape).map(bytes)) {
-        Ok(strides) => layout.byte_strides(strides),
-        Err(error) => layout.refused(error),
-    }
+    layout.byte_strides(List::computed(tensor.strides().iter().zip(shape).map(bytes)))
 }
 
 /// Bytes from the start of [`memory_of`] the tensor to its first element.
