@@ -370,7 +370,8 @@ fn exclusive_views_name_every_element_once() {
         let strides: Vec<i64> = shape.iter().map(|_| random.within(-12..=12)).collect();
         let positions = positions(&shape, &strides);
         let distinct = positions.iter().collect::<HashSet<_>>().len() == positions.len();
-        let mut case = forged(&shape, &[0; 80]).strided(&strides, 40 * 4);
+        // Three axes reach at most 108 elements.
+        let mut case = forged(&shape, &[0; 220]).strided(&strides, 110 * 4);
         let read_only = random.one_in(4);
         let others = if read_only { Flags::READ_ONLY } else { Flags::NONE };
         case.flags = Flags::IS_COPIED | others;
