@@ -62,12 +62,13 @@ fn overlaps_is_false_only_if_no_byte_is_shared() {
         }
     };
     let (mut different, mut wrong) = (0, 0);
-    for _ in 0..4_000 {
+    let cases = if cfg!(miri) { 40 } else { 4_000 };
+    for _ in 0..cases {
         let ((first, named), (second, others)) = (layout(), layout());
         let shared = !named.is_disjoint(&others);
         assert!(first.overlaps(&second) || !shared, "{first:?} {second:?}");
         different += i32::from(!shared);
         wrong += i32::from(!shared && first.overlaps(&second));
     }
-    assert!(different > 1_000 && wrong * 4 < different, "{wrong} of {different}");
+    assert!(different > cases / 4 && wrong * 4 < different, "{wrong} of {different}");
 }
