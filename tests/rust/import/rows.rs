@@ -181,6 +181,7 @@ fn errors_of_the_tensor_are_converted() {
 }
 
 /// The blocks before the one of the failing row have been written.
+#[cfg_attr(miri, ignore = "Miri takes minutes for 64 KiB")]
 #[test]
 fn rows_of_earlier_blocks_are_written() {
     let mut tensor = numbers(&[4, 4096]);
