@@ -285,6 +285,9 @@ def test_masked_elements_of_items():
     for given in [[hidden, hidden], (1, [hidden]), [np.ma.masked, 1.0], [[shown], [hidden]]]:
         with pytest.raises(TypeError, match="without masked elements, got `(list|tuple)`"):
             arguments.convert_any(given)
+        # The advice for a list, `numpy.asarray(x)`, would drop the masks.
+        with pytest.raises(TypeError, match="without masked elements, got `(list|tuple)`"):
+            arguments.floats(given)
     for given in [collections.deque([1.0, np.ma.masked]), collections.UserList([hidden])]:
         with pytest.raises(TypeError, match="without masked elements, got `collections"):
             arguments.convert_any(given)

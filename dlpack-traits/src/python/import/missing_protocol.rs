@@ -13,7 +13,7 @@ use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::is_of_numpy;
 use crate::python::convert::{class_name, discard, is_exit, ok_or_discard};
-use crate::python::import::masked::check_mask;
+use crate::python::import::masked::{check_items, check_mask};
 use crate::python::import::missing_values::filled_integers;
 use crate::python::import::object_kind::{ObjectKind, has_numbers};
 
@@ -57,7 +57,7 @@ pub(in crate::python) enum Advice {
 ///
 /// # Errors
 ///
-/// Those of [`ok_unless_exit`](crate::python::convert::ok_unless_exit).
+/// Those of [`ok_unless_exit`](crate::python::convert::ok_unless_exit) and of [`check_items`].
 pub(in crate::python) fn text_of(
     object: &Bound<'_, PyAny>,
     kind: ObjectKind,
@@ -74,6 +74,10 @@ pub(in crate::python) fn text_of(
             format!("the object is of type {class}, which is not a tensor: it has no `__dlpack__`")
         }
     };
+    if matches!(advice, Advice::Convert(_)) {
+        // An array of these would have no mask.
+        check_items(object)?;
+    }
     let expression = match *advice {
         Advice::InPlace(_) => {
             return Ok(format!(
