@@ -1,12 +1,11 @@
 //! The struct or enum and its fields, each with its attributes.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::ToTokens as _;
+use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Data, DeriveInput, Fields, Generics, Index, Member, Meta, Type};
+use syn::{Data, DeriveInput, ExprPath, Fields, Generics, Index, Member, Type};
 
 use crate::attr::{FieldAttrs, StructAttrs, VariantAttrs};
-use crate::ctxt::Ctxt;
+use crate::ctxt::{Ctxt, first_token};
 use crate::{message, symbol};
 
 /// The item on which a derive is used.
@@ -14,8 +13,6 @@ pub(crate) struct Input<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
     pub(crate) body: Body<'a>,
-    /// The lint lists of all `allow` and `expect` attributes on it, or on a field of it.
-    pub(crate) allowed: Vec<&'a TokenStream>,
 }
 
 /// The fields or variants of the item.
@@ -39,6 +36,21 @@ pub(crate) struct Variant<'a> {
 }
 
 impl Field<'_> {
+    /// The function that converts the field for an export.
+    pub(crate) fn with(&self) -> Option<&ExprPath> {
+        self.attrs.with.as_ref()?.value.first()
+    }
+
+    /// The function that makes the field of an import.
+    pub(crate) fn made_with(&self) -> Option<&ExprPath> {
+        self.attrs.with.as_ref()?.value.get(1)
+    }
+
+    /// Whether it owns memory behind a pointer that a function returns.
+    pub(crate) fn owns_pointer(&self) -> bool {
+        self.attrs.raw && self.attrs.with.is_some()
+    }
+
     /// Its name, as it is written, or its index.
     pub(crate) fn name(&self) -> String {
         name(&self.member)
@@ -48,10 +60,7 @@ impl Field<'_> {
     pub(crate) fn place(&self) -> Span {
         match &self.member {
             Member::Named(ident) => ident.span(),
-            Member::Unnamed(_) => {
-                let first = self.ty.to_token_stream().into_iter().next();
-                first.map_or_else(Span::call_site, |token| token.span())
-            }
+            Member::Unnamed(_) => first_token(self.ty),
         }
     }
 
@@ -78,7 +87,6 @@ impl<'a> Input<'a> {
         on_struct: &StructAttrs,
     ) -> Option<Self> {
         let ident = &input.ident;
-        let mut attrs: Vec<&Attribute> = input.attrs.iter().collect();
         let body = match &input.data {
             Data::Struct(data) => {
                 let tuple = match &data.fields {
@@ -89,30 +97,25 @@ impl<'a> Input<'a> {
                         return None;
                     }
                 };
-                attrs.extend(data.fields.iter().flat_map(|field| &field.attrs));
                 let mut fields = fields(cx, &data.fields, ident);
                 skip_listed(cx, &mut fields, on_struct, ident);
                 Body::Struct { fields, tuple }
             }
             Data::Enum(data) => {
-                let variants = data.variants.iter().map(|variant| {
-                    attrs.extend(&variant.attrs);
-                    attrs.extend(variant.fields.iter().flat_map(|field| &field.attrs));
-                    Variant {
-                        ident: &variant.ident,
-                        fields: fields(cx, &variant.fields, ident),
-                        attrs: VariantAttrs::from_syn(cx, variant),
-                    }
+                let variants = data.variants.iter().map(|variant| Variant {
+                    ident: &variant.ident,
+                    fields: fields(cx, &variant.fields, ident),
+                    attrs: VariantAttrs::from_syn(cx, variant),
                 });
                 Body::Enum(variants.collect())
             }
-            Data::Union(data) => {
-                cx.push(message::union(data.union_token.span, ident, cx.direction()));
+            Data::Union(_) => {
+                let derive = cx.direction().derive();
+                cx.push(message::wrong_item(input, derive, "structs and enums"));
                 return None;
             }
         };
-        let allowed = attrs.into_iter().filter_map(allowed).collect();
-        Some(Self { ident, generics: &input.generics, body, allowed })
+        Some(Self { ident, generics: &input.generics, body })
     }
 
     /// All fields, including those of all variants.
@@ -153,28 +156,24 @@ fn skip_listed(cx: &Ctxt, fields: &mut [Field<'_>], attrs: &StructAttrs, owner: 
             field.attrs.skip = Some(*place);
         } else {
             let names: Vec<String> = fields.iter().map(Field::name).collect();
-            cx.push(message::unknown_skipped(*place, name, owner, &names));
+            cx.push(message::no_such_field(*place, name, owner, &names, false));
         }
-    }
-}
-
-/// The lint list of an `allow` or `expect` attribute.
-pub(crate) fn allowed(attr: &Attribute) -> Option<&TokenStream> {
-    match &attr.meta {
-        Meta::List(lints) if lints.path.is_ident("allow") || lints.path.is_ident("expect") => {
-            Some(&lints.tokens)
-        }
-        _ => None,
     }
 }
 
 /// Whether a field is a `PhantomData`, by the name of its type.
 pub(crate) fn is_phantom(ty: &Type) -> bool {
+    is_named(ty, &["PhantomData"])
+}
+
+/// Whether a type has one of these names.
+pub(crate) fn is_named(ty: &Type, names: &[&str]) -> bool {
     match ty {
+        Type::Group(group) => is_named(&group.elem, names),
         Type::Path(path) => {
-            path.path.segments.last().is_some_and(|last| last.ident == "PhantomData")
+            let last = path.path.segments.last();
+            last.is_some_and(|last| names.iter().any(|name| last.ident == name))
         }
-        Type::Group(group) => is_phantom(&group.elem),
         _ => false,
     }
 }

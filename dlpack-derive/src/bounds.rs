@@ -5,11 +5,10 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericParam, Generics, Type, WherePredicate};
 
-use crate::model::{
-    Beside, Body, DType, Data, Import, Kind, Layout, Make, Model, Order, Placement, RoleField,
-    Shape, Source, Steps,
-};
-use crate::symbol::Unit;
+use crate::ast::Field;
+use crate::ctxt::first_token;
+use crate::model::{Beside, Body, Data, Given, Import, Kind, Layout, Make, Model, Source};
+use crate::symbol::{Direction, Role};
 
 /// The names of a struct's parameters.
 ///
@@ -67,6 +66,16 @@ pub(crate) fn may_be_unsized(generics: &Generics, ty: &Type) -> bool {
     }
 }
 
+/// Whether the type is a name, as a type parameter is.
+fn is_name(ty: &Type) -> bool {
+    match ty {
+        Type::Group(group) => is_name(&group.elem),
+        Type::Paren(paren) => is_name(&paren.elem),
+        Type::Path(path) => path.path.get_ident().is_some(),
+        _ => false,
+    }
+}
+
 /// Whether an identifier among the tokens satisfies the predicate.
 fn mention(tokens: TokenStream, asked: &impl Fn(&Ident) -> bool) -> bool {
     tokens.into_iter().any(|token| match token {
@@ -83,39 +92,7 @@ fn mention(tokens: TokenStream, asked: &impl Fn(&Ident) -> bool) -> bool {
 /// would report an unsatisfied one at every use of the struct, instead of once
 /// at the field.
 pub(crate) fn where_clause(model: &Model<'_>) -> TokenStream {
-    let clause = bounded(model.generics, model.bound, || roles(&model.kind));
-    let added = slice_bounds(model);
-    match (clause.is_empty(), added.is_empty()) {
-        (_, true) => clause,
-        (true, false) => quote!(where #added),
-        (false, false) => quote!(#clause, #added),
-    }
-}
-
-/// The bounds of an owner that lends a slice, if its type or that of the elements depends on a
-/// type parameter.
-fn slice_bounds(model: &Model<'_>) -> TokenStream {
-    let Kind::Tensor(tensor) = &model.kind else { return TokenStream::new() };
-    let Data::Slice { owner, element, shared } = &tensor.data else { return TokenStream::new() };
-    let params = Params::of(model.generics);
-    if model.bound.is_some() {
-        return TokenStream::new();
-    }
-    let here = |ty: &Type| {
-        let first = ty.to_token_stream().into_iter().next();
-        Span::mixed_site().located_at(first.map_or_else(Span::call_site, |token| token.span()))
-    };
-    let (ty, mut bounds) = (owner.ty, Vec::new());
-    if params.decide(element) {
-        bounds.push(quote_spanned!(here(element)=> #element: __dlpack::Element));
-    }
-    if params.decide(ty) && owner.with.is_none() {
-        bounds.push(quote_spanned!(here(ty)=> #ty: __dlpack::AsRef<[#element]>));
-    }
-    if params.decide(ty) && *shared {
-        bounds.push(quote_spanned!(here(ty)=> #ty: __dlpack::SharedByClone));
-    }
-    quote!(#(#bounds),*)
+    bounded(model.generics, model.bound, roles(&model.kind))
 }
 
 /// [`where_clause`] of a struct that is only a layout.
@@ -123,44 +100,49 @@ pub(crate) fn where_layout(
     generics: &Generics,
     bound: Option<&[WherePredicate]>,
     layout: &Layout<'_>,
+    direction: Direction,
 ) -> TokenStream {
-    bounded(generics, bound, || roles_of_layout(layout))
-}
-
-/// [`where_clause`] of a layout that is imported.
-pub(crate) fn where_from_layout(
-    generics: &Generics,
-    bound: Option<&[WherePredicate]>,
-    layout: &Layout<'_>,
-) -> TokenStream {
-    bounded(generics, bound, || layout_sources(layout))
+    bounded(generics, bound, bounds_of_parts(layout, direction))
 }
 
 /// [`where_clause`] of a type that is imported.
 pub(crate) fn where_import(model: &Import<'_>) -> TokenStream {
-    bounded(model.generics, model.bound, || sources(&model.source))
+    bounded(model.generics, model.bound, sources(&model.source))
 }
 
-fn bounded<'a>(
+/// [`where_clause`] of an item with fields of these types, which implement that trait.
+pub(crate) fn where_types(
+    generics: &Generics,
+    types: &[&Type],
+    bound: &'static str,
+) -> TokenStream {
+    bounded(generics, None, types.iter().map(|ty| requires(ty, bound)).collect())
+}
+
+/// A type of a field, the trait of `dlpack_traits` that it implements, and the trait's arguments.
+type Bound<'a> = (&'a Type, &'static str, TokenStream);
+
+/// A trait without arguments.
+fn requires<'a>(ty: &'a Type, bound: &'static str) -> Bound<'a> {
+    (ty, bound, TokenStream::new())
+}
+
+fn bounded(
     generics: &Generics,
     bound: Option<&[WherePredicate]>,
-    roles: impl Fn() -> Vec<(RoleField<'a>, &'static str)>,
+    roles: Vec<Bound<'_>>,
 ) -> TokenStream {
     let params = Params::of(generics);
-    let inferred = || {
-        roles().into_iter().filter_map(|(field, bound)| {
-            // The type of a converted field is an argument of the user's function.
-            let ty = Some(field.ty).filter(|ty| field.with.is_none() && params.decide(ty))?;
-            // An error about the bound points to the field, not to the derive.
-            let first = ty.to_token_stream().into_iter().next();
-            let place = first.map_or_else(Span::call_site, |token| token.span());
-            let bound = Ident::new(bound, Span::mixed_site().located_at(place));
-            Some(quote_spanned!(Span::call_site().located_at(place)=> #ty: __dlpack::#bound))
-        })
-    };
+    let decided = roles.into_iter().filter(|(ty, ..)| params.decide(ty));
+    let inferred = decided.map(|(ty, bound, arguments)| {
+        // An error about the bound points to the field, not to the derive.
+        let place = first_token(ty);
+        let bound = Ident::new(bound, Span::mixed_site().located_at(place));
+        quote_spanned!(Span::call_site().located_at(place)=> #ty: __dlpack::#bound #arguments)
+    });
     let added: Vec<_> = match bound {
         Some(bound) => bound.iter().map(ToTokens::to_token_stream).collect(),
-        None => inferred().collect(),
+        None => inferred.collect(),
     };
     let own = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
     let mut predicates = own.map(ToTokens::to_token_stream).chain(added).peekable();
@@ -171,42 +153,53 @@ fn bounded<'a>(
 }
 
 /// The fields that have a role, and the trait that the role requires.
-fn roles<'a>(kind: &Kind<'a>) -> Vec<(RoleField<'a>, &'static str)> {
+fn roles<'a>(kind: &Kind<'a>) -> Vec<Bound<'a>> {
     let tensor = match kind {
         Kind::Tensor(tensor) => tensor,
-        Kind::Transparent(field) => return vec![(*field, "DLPackExport")],
+        Kind::Transparent(field) => return vec![requires(field.ty, "DLPackExport")],
         Kind::Enum(variants) => {
             let inner = variants.iter().filter_map(|variant| match &variant.body {
-                Body::Inner { field, .. } => Some((*field, "DLPackExport")),
+                Body::Inner { field, .. } => Some(requires(field.ty, "DLPackExport")),
                 Body::Skipped => None,
             });
             return inner.collect();
         }
     };
     let mut roles = Vec::new();
-    let mut ask = |field: Option<RoleField<'a>>, bound| {
-        roles.extend(field.map(|field| (field, bound)));
-    };
     match &tensor.data {
-        Data::Storage(field) => ask(Some(*field), "Storage"),
-        // `where_clause` adds the bounds, which name the type of the elements.
-        Data::Slice { .. } => {}
-        Data::Raw { pointer, len, device, .. } => {
-            ask(Some(*pointer), "RawPointer");
-            ask(len.field(), "Dim");
-            ask(*device, "DeviceField");
+        Data::Storage(field) => roles.push(requires(field.ty, "Storage")),
+        Data::Slice { owner, element, shared } => {
+            roles.push(requires(element, "Element"));
+            // A type around a parameter is `AsRef` or `Deref`: the expansion finds out which.
+            if owner.with().is_none() && is_name(owner.ty) {
+                roles.push((owner.ty, "AsRef", quote!(<[#element]>)));
+            }
+            if *shared {
+                roles.push(requires(owner.ty, "SharedByClone"));
+            }
+        }
+        Data::Raw { pointer, len, device, shared, .. } => {
+            if pointer.with().is_none() {
+                roles.push(requires(pointer.ty, "RawPointer"));
+            }
+            roles.extend(shared.map(|owner| requires(owner.ty, "SharedByClone")));
+            roles.extend(len.field().map(|len| requires(len.ty, "Dim")));
+            let device = device.and_then(Given::field);
+            if let Some(device) = device.filter(|device| device.with().is_none()) {
+                roles.push((device.ty, "ConvertsInto", quote!(<__dlpack::Device>)));
+            }
         }
     }
-    ask(tensor.sync, "SyncField");
-    roles.extend(roles_of_layout(&tensor.layout));
+    roles.extend(tensor.sync.map(|sync| requires(sync.ty, "Synchronize")));
+    roles.extend(bounds_of_parts(&tensor.layout, Direction::Export));
     roles
 }
 
 /// The fields of an import that get a value, and the trait that makes it.
-fn sources<'a>(source: &Source<'a>) -> Vec<(RoleField<'a>, &'static str)> {
-    let defaults = |beside: &[(RoleField<'a>, Beside<'a>)]| -> Vec<_> {
+fn sources<'a>(source: &Source<'a>) -> Vec<Bound<'a>> {
+    let defaults = |beside: &[(&'a Field<'a>, Beside<'a>)]| -> Vec<_> {
         let defaults = beside.iter().filter(|(_, beside)| matches!(beside, Beside::Default));
-        defaults.map(|(field, _)| (*field, "Default")).collect()
+        defaults.map(|(field, _)| requires(field.ty, "Default")).collect()
     };
     let beside = |make: &Make<'a>| match make {
         Make::Fields(beside) => defaults(beside),
@@ -215,19 +208,19 @@ fn sources<'a>(source: &Source<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     match source {
         Source::Tensor { layout, data, copy, make } => {
             let mut sources = beside(make);
-            sources.push((*data, if *copy { "FromElements" } else { "ImportStorage" }));
-            sources.extend(layout_sources(layout));
+            sources.push(requires(data.ty, if *copy { "FromElements" } else { "ImportStorage" }));
+            sources.extend(bounds_of_parts(layout, Direction::Import));
             sources
         }
         Source::Transparent { inner, make } => {
             let mut sources = beside(make);
-            sources.push((*inner, "DLPackImport"));
+            sources.push(requires(inner.ty, "DLPackImport"));
             sources
         }
         Source::Enum(variants) => {
             let mut sources = Vec::new();
             for variant in variants {
-                sources.push((variant.inner, "DLPackImport"));
+                sources.push(requires(variant.inner.ty, "DLPackImport"));
                 sources.extend(defaults(&variant.beside));
             }
             sources
@@ -235,65 +228,23 @@ fn sources<'a>(source: &Source<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     }
 }
 
-/// The fields of the layout, and the trait that makes their value.
-fn layout_sources<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)> {
-    let roles = roles_of_layout(layout).into_iter().map(|(field, role)| {
-        let made_by = match role {
-            "ShapeField" | "StridesField" => "FromDims",
-            "OrderField" => "OrderTarget",
-            "DTypeField" => "DTypeTarget",
-            "DeviceField" => "DeviceTarget",
-            "LayoutField" => "FromLayout",
-            _ => "Dim",
-        };
-        (field, made_by)
-    });
-    roles.collect()
-}
-
-/// The fields of the layout, and the trait that the role requires.
-fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)> {
-    let mut roles = Vec::new();
-    let mut ask = |field: Option<RoleField<'a>>, bound| {
-        roles.extend(field.map(|field| (field, bound)));
+/// The fields of the layout, and the traits that describe them or make their values.
+fn bounds_of_parts<'a>(layout: &Layout<'a>, direction: Direction) -> Vec<Bound<'a>> {
+    let (list, nested, value) = match direction {
+        Direction::Export => ("AsDims", "AsLayout", "ConvertsInto"),
+        Direction::Import => ("FromDims", "FromLayout", "ConvertsFrom"),
     };
-    let Layout { placement, len, dtype, device, padded: _, spare_capacity: _, unmarked: _ } =
-        layout;
-    match placement {
-        Placement::Nested(field) => ask(Some(*field), "LayoutField"),
-        Placement::Fields { shape, steps, offset } => {
-            match shape {
-                Shape::Field { dims, ndim } => {
-                    ask(Some(*dims), "ShapeField");
-                    ask(*ndim, "NdimField");
-                }
-                Shape::List(dims) => dims.iter().for_each(|dim| ask(dim.field(), "Dim")),
-            }
-            match steps {
-                Steps::Strides(_, field) => ask(Some(*field), "StridesField"),
-                Steps::Listed(_, list) => {
-                    for stride in list {
-                        ask(stride.field(), "StrideField");
-                    }
-                }
-                Steps::Compact { order, pitch } => {
-                    if let Order::Field(field) = order {
-                        ask(Some(*field), "OrderField");
-                    }
-                    ask(pitch.map(|(_, field)| field), "PitchField");
-                }
-            }
-            match offset {
-                Some((Unit::Elements, field)) => ask(Some(*field), "OffsetField"),
-                Some((Unit::Bytes, field)) => ask(Some(*field), "ByteOffsetField"),
-                None => {}
-            }
-        }
-    }
-    ask(len.map(|(_, field)| field), "LenField");
-    if let Some(DType::Field(field)) = dtype {
-        ask(Some(*field), "DTypeField");
-    }
-    ask(*device, "DeviceField");
-    roles
+    // The type of a converted field is an argument of the user's function.
+    let parts = layout.parts().into_iter();
+    let fields = parts.filter_map(|part| Some((part, part.given.field()?)));
+    let fields = fields.filter(|(_, field)| field.with().is_none());
+    let bounds = fields.map(|(part, field)| match (part.role, part.axis) {
+        (Role::Shape | Role::Strides, None) => requires(field.ty, list),
+        (Role::Layout, _) => requires(field.ty, nested),
+        (Role::Order, _) => (field.ty, value, quote!(<__dlpack::Order>)),
+        (Role::DType, _) => (field.ty, value, quote!(<__dlpack::DataType>)),
+        (Role::Device, _) => (field.ty, value, quote!(<__dlpack::Device>)),
+        _ => requires(field.ty, "Dim"),
+    });
+    bounds.collect()
 }

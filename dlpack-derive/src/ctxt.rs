@@ -3,7 +3,17 @@
 use core::cell::RefCell;
 use std::thread;
 
+use proc_macro2::Span;
+use quote::ToTokens;
+
 use crate::symbol::Direction;
+
+/// The span for an error about these tokens: that of the first one, because not every compiler
+/// underlines them all.
+pub(crate) fn first_token(tokens: &impl ToTokens) -> Span {
+    let first = tokens.to_token_stream().into_iter().next();
+    first.map_or_else(Span::call_site, |token| token.span())
+}
 
 /// The errors found so far.
 ///

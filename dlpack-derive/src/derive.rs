@@ -13,10 +13,8 @@ pub(crate) fn export(input: &DeriveInput) -> TokenStream {
     let attrs = attr::StructAttrs::from_syn(&cx, input);
     let ast = ast::Input::from_syn(&cx, input, &attrs);
     let model = ast.as_ref().and_then(|ast| check::check(&cx, ast, &attrs));
-    match cx.finish(model) {
-        Ok(model) => expand::expand(&model),
-        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Export),
-    }
+    let names = expand::private(attrs.krate.as_ref());
+    fallback::finish(cx, names, input, model, |model| expand::expand(&model), fallback::export)
 }
 
 /// `#[derive(DLPackImport)]`.
@@ -25,8 +23,6 @@ pub(crate) fn import(input: &DeriveInput) -> TokenStream {
     let attrs = attr::StructAttrs::from_syn(&cx, input);
     let ast = ast::Input::from_syn(&cx, input, &attrs);
     let model = ast.as_ref().and_then(|ast| check::import(&cx, ast, &attrs));
-    match cx.finish(model) {
-        Ok(model) => expand::import(&model),
-        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Import),
-    }
+    let names = expand::module(attrs.krate.as_ref(), "import");
+    fallback::finish(cx, names, input, model, |model| expand::import(&model), fallback::import)
 }

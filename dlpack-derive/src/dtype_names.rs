@@ -4,8 +4,7 @@
 //! guess would silently cause wrong values.
 
 use proc_macro2::TokenTree;
-use quote::format_ident;
-use syn::{Ident, Lit};
+use syn::Lit;
 
 use crate::symbol;
 
@@ -144,11 +143,6 @@ pub(crate) fn quoted(found: Option<&TokenTree>) -> Option<&'static str> {
 /// Whether the elements of a constant are narrower than a byte.
 pub(crate) fn is_narrow(constant: &str) -> bool {
     constant.starts_with("FLOAT6") || constant.starts_with("FLOAT4")
-}
-
-/// The name as a token.
-pub(crate) fn token(constant: &str, place: proc_macro2::Span) -> Ident {
-    format_ident!("{constant}", span = place)
 }
 
 #[cfg(test)]

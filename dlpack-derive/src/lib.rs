@@ -19,14 +19,16 @@ mod derive;
 mod did_you_mean;
 mod dtype_names;
 mod expand;
-#[cfg(test)]
-mod expansion_tests;
 mod fallback;
 mod hygiene;
+mod manifest;
 mod message;
 mod model;
+mod numbers;
 mod parts;
 mod symbol;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 
@@ -59,7 +61,7 @@ use proc_macro::TokenStream;
 /// |---|---|---|
 /// | `#[dlpack(data)]` | the elements; required | any `Storage`: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]`, `&[T]`, `SharedBuffer<T>`, ... |
 /// | `#[dlpack(slice = f32)]` | with `data` or instead of it: the field is borrowed as `&[f32]` (by `AsRef`, `Deref` or `with`); READ_ONLY | any type that is `AsRef<[f32]>` or `Deref<Target = [f32]>`, another crate's too; with `with = path`, any type |
-/// | `#[dlpack(shared)]` | with `slice`: a clone owns the same memory, so that `to_dlpack` can export it; each export checks the address | a type that is `Clone` |
+/// | `#[dlpack(shared)]` | with `slice`, or beside the owner of a pointer: a clone owns the same memory, so that `to_dlpack` can export it; each export checks the address of a slice | a type that is `Clone` |
 /// | `#[dlpack(shape)]` | the size of each dimension; required, here or on the struct | a list of integers: `[usize; 3]`, `Vec<i64>`, ... |
 /// | `#[dlpack(strides)]`, `#[dlpack(strides(elements))]` | the stride of each dimension, in elements; without strides the tensor is contiguous, or has the strides of an `ImportedStorage` | a list of integers |
 /// | `#[dlpack(strides(bytes))]` | the stride of each dimension, in bytes | a list of integers |
@@ -75,9 +77,9 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(layout)]` | shape, strides and offset in one field | `AsLayout` |
 /// | `#[dlpack(dtype)]` | the element type of byte storage (`u8`); checked | `DataType`, or `TryInto<DataType>` and `Clone` |
 /// | `#[dlpack(device)]` | the device, which must be that of `data`; checked | `Device`, or `TryInto<Device>` and `Clone` |
-/// | `#[dlpack(with = path)]` | beside `shape`, `strides`, `order`, `dtype`, `device` or `slice`: a function that takes a reference to the field and returns the list, the `Order`, `DataType` or `Device` (or a `Result`), or the slice | any |
+/// | `#[dlpack(with = path)]` | beside `shape`, `strides`, `order`, `dtype`, `device` `slice` or `unsafe(ptr, ..)`: a function that takes a reference to the field and returns the list, the `Order`, `DataType` or `Device` (or a `Result`), the slice, or the pointer | any |
 /// | `#[dlpack(sync)]` | the work that fills the data: it is synchronized with the consumer before the tensor is exported | `Synchronize` |
-/// | `#[dlpack(unsafe(ptr, len(elements) = size))]` | `data` behind a raw pointer, see [below](#raw-pointers); `size` is a field or a constant; or `len(bytes) = size` | `*const T`, `*mut T`, `NonNull<T>` |
+/// | `#[dlpack(unsafe(ptr, len(elements) = size))]` | `data` behind a raw pointer, see [below](#raw-pointers); `size` is a value; or `len(bytes) = size`; `unsafe(mut ptr, ..)` is writable | `*const T`, `*mut T`, `NonNull<T>`; with `with = path`, any owner |
 /// | `#[dlpack(owner)]` | the owner that keeps that memory alive | any type that is `Send + 'static` |
 /// | `#[dlpack(skip)]` | nothing that concerns DLPack; the derive ignores the name and type of the field | any |
 ///
@@ -90,11 +92,18 @@ use proc_macro::TokenStream;
 ///
 /// | on the struct | meaning |
 /// |---|---|
-/// | `#[dlpack(shape(height, Self::WIDTH, 3))]` | the dimensions: fields that are integers, named constants, integers, and calls of methods: `shape(self.rows(), self.pixels.width())` |
-/// | `#[dlpack(strides(hop, 1))]` | the stride of each axis, in elements: fields, named constants, integers (also negative ones or 0) and calls of methods, as in `shape(..)` |
-/// | `#[dlpack(byte_strides(row_pitch, 4))]` | the same in bytes |
-/// | `#[dlpack(order = column_major)]` | the first axis is the fastest; with `row_major`, the default, the last axis is |
-/// | `#[dlpack(dtype = BF16)]` | the element type of byte storage: a constant of `DataType`, or the path of another constant (`Self::DTYPE`) |
+/// | `#[dlpack(shape(height, Self::WIDTH, 3))]` | the dimensions, each a value: a field, a named constant, an integer, or a call, `shape(self.rows(), self.pixels.width())` |
+/// | `#[dlpack(shape = self.0.shape())]` | the list of all dimensions, a value that is a list of integers |
+/// | `#[dlpack(strides(hop, 1))]` | the stride of each axis, in elements, each a value as in `shape(..)`; also a negative integer or 0 |
+/// | `#[dlpack(strides = self.0.strides())]` | the list of all strides, in elements |
+/// | `#[dlpack(byte_strides(row_pitch, 4))]`, `#[dlpack(byte_strides = self.steps())]` | the same in bytes |
+/// | `#[dlpack(order = column_major)]` | the first axis is the fastest; with `row_major`, the default, the last axis is; or a value |
+/// | `#[dlpack(pitch(bytes) = Self::PITCH)]` | the stride of the slowest axis, a value |
+/// | `#[dlpack(offset(elements) = 12)]` | the distance of the first element, a value |
+/// | `#[dlpack(len(bytes) = self.size())]` | the length from there on, a value |
+/// | `#[dlpack(ndim = self.0.rank())]` | how many entries of the lists are in use, a value |
+/// | `#[dlpack(dtype = BF16)]` | the element type of byte storage: a constant of `DataType`, or a value, `dtype = self.0.kind().into()` |
+/// | `#[dlpack(device = self.0.device())]` | the device, a value; checked |
 /// | `#[dlpack(padded)]` | each element narrower than a byte occupies one byte; without this, such elements are packed |
 /// | `#[dlpack(spare_capacity)]` | the storage may have more elements than a contiguous tensor, behind it; without this, that is an error |
 /// | `#[dlpack(read_only)]` | the tensor is READ_ONLY, even if the storage allows writing |
@@ -103,14 +112,18 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(bound(T: Element))]` | the bounds on type parameters, instead of those that the roles require |
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
+/// A value is a field, a constant by its path, or a call: of methods of `self` and its fields, or of
+/// a function, `dtype = to_dtype(&self.0)`. A call for `order`, `dtype` or `device` may return
+/// a `Result`. In an import a constant is a requirement, and a call is an error.
+///
 /// Numbers can be integers of any type. `offset`, `pitch` and `len` must state their unit,
 /// `elements` or `bytes`; `strides` without a unit count elements.
 ///
 /// The storage decides whether a consumer may write; see the trait. The tensor is READ_ONLY in any
-/// case with `read_only`, with `slice`, over a raw pointer, and if elements may overlap. An export
-/// makes one allocation, and a second one for more than 8 dimensions; `to_dlpack` makes one more
-/// if the storage in the `data` field (of an enum that derives `Storage`: in its variant) is larger
-/// than four words.
+/// case with `read_only`, with `slice`, over a raw pointer without `mut`, and if elements may overlap. An
+/// export makes one allocation, and a second one for more than 8 dimensions; `to_dlpack` makes one more
+/// over a raw pointer, and if the storage in the `data` field (of an enum that derives `Storage`: in its
+/// variant) is larger than four words.
 ///
 /// If the element type is a type parameter, declare the bound on the struct (`T: Element`).
 /// The compiler then names any type that does not satisfy it. Without the bound, it reports at
@@ -169,29 +182,7 @@ use proc_macro::TokenStream;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// # Raw pointers
-///
-/// A pointer carries neither the size of its memory nor an owner. The attribute states the
-/// size, another field is marked as the `owner`, and you promise the rest, for as long as
-/// the struct lives:
-///
-/// 1. the pointer points to `len` initialized and aligned elements (or bytes) of one
-///    allocation, on the CPU or on the device that a field with the role `device` names;
-/// 2. no one writes to them, and no work that writes to them is pending, except work that a
-///    field with the role `sync` waits for;
-/// 3. the `owner`, and nothing else, frees them, when it is dropped;
-/// 4. on another device than the CPU, the code that frees them first waits for all work of the
-///    device, because a consumer may call the deleter while its kernels still run.
-///
-/// The tensor is READ_ONLY, even if the pointer is a `*mut`: the promises allow
-/// other code to read the memory. For writable memory, implement `Storage`. To be
-/// exported, the struct needs an `unsafe impl Send` that you write.
-///
-/// The expansion of this derive contains `unsafe` for such a field only: a block around the call
-/// that makes a storage from the pointer. It carries the span of your `unsafe` token, so
-/// `forbid(unsafe_code)` rejects it. The compiler checks the types of the pointer and of
-/// the length. Each export checks the size in bytes, and that the pointer is not NULL unless the
-/// size is 0. The four promises are yours. The rest of the expansion implements safe traits.
+#[doc = include_str!("../docs/pointers.md")]
 ///
 /// # Rejected structs
 ///
@@ -294,6 +285,12 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Element, attributes(dlpack))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), parts::element).into()
+}
+
+#[doc = include_str!("../docs/record.md")]
+#[proc_macro_derive(Record, attributes(dlpack))]
+pub fn derive_record(input: TokenStream) -> TokenStream {
+    hygiene::apart(input.into(), parts::record).into()
 }
 
 /// Implements the conversions between an enum of element types and `DataType`.

@@ -67,12 +67,17 @@ pub(crate) const ROW_MAJOR: &str = "row_major";
 pub(crate) const COLUMN_MAJOR: &str = "column_major";
 
 /// The words on a struct.
-pub(crate) const ON_STRUCT: [&str; 15] = [
+pub(crate) const ON_STRUCT: [&str; 20] = [
     SHAPE,
     STRIDES,
     BYTE_STRIDES,
     ORDER,
+    Role::Pitch.word(),
+    Role::Offset.word(),
+    Role::Len.word(),
+    Role::NDim.word(),
     DTYPE,
+    DEVICE,
     PADDED,
     SPARE_CAPACITY,
     READ_ONLY,
@@ -132,6 +137,10 @@ pub(crate) const IMPORT: &str = "import";
 pub(crate) const ON_ELEMENT: &[&str] = &[LANES, ANY_BITS, CRATE];
 /// Words on a field of an element.
 pub(crate) const ON_ELEMENT_FIELD: &[&str] = &[SKIP];
+/// Words on a record.
+pub(crate) const ON_RECORD: &[&str] = &[ANY_BITS, CRATE];
+/// Words on a field of a record.
+pub(crate) const ON_RECORD_FIELD: &[&str] = &[SKIP];
 /// Words on a run-time element type.
 pub(crate) const ON_DATA_TYPE: &[&str] = &[CRATE];
 /// Words on a variant of a run-time element type.
@@ -272,7 +281,11 @@ mod tests {
     use super::*;
 
     /// The documentation of the derives.
-    const DOCS: [&str; 2] = [include_str!("lib.rs"), include_str!("../docs/import.md")];
+    const DOCS: [&str; 3] = [
+        include_str!("lib.rs"),
+        include_str!("../docs/import.md"),
+        include_str!("../docs/pointers.md"),
+    ];
 
     /// The number of rows of the tables in the documentation that begin with
     /// `start`.
@@ -315,6 +328,9 @@ mod tests {
 
     /// The part of the documentation about one derive.
     fn docs(derive: &str) -> &'static str {
+        if derive == "Record" {
+            return include_str!("../docs/record.md");
+        }
         let docs = DOCS[0];
         let (before, _) = docs.split_once(&format!("#[proc_macro_derive({derive},")).expect(derive);
         before.rsplit("\n}\n").next().expect("a part")
@@ -324,12 +340,14 @@ mod tests {
     fn every_word_of_the_parts_is_in_a_table_of_the_docs() {
         for (derive, words) in [
             ("Element", [ON_ELEMENT, ON_ELEMENT_FIELD].concat()),
+            ("Record", [ON_RECORD, ON_RECORD_FIELD].concat()),
             ("DataType", [ON_DATA_TYPE, ON_DATA_TYPE_VARIANT].concat()),
             ("Storage", [ON_STORAGE, ON_STORAGE_VARIANT].concat()),
         ] {
             let docs = docs(derive);
             for word in words {
-                let rows = docs.lines().filter_map(|line| line.strip_prefix("/// | `#[dlpack("));
+                let lines = docs.lines().map(|line| line.trim_start_matches("/// "));
+                let rows = lines.filter_map(|line| line.strip_prefix("| `#[dlpack("));
                 let attributes = rows.filter_map(|row| row.split('`').next());
                 let words: Vec<&str> = attributes
                     .flat_map(|row| row.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))

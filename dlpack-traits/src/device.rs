@@ -61,7 +61,8 @@ impl Device {
     }
 
     /// Whether the processor can read memory of this device that another device writes:
-    /// pinned memory, and managed memory.
+    /// pinned memory, and managed memory. This and the next function are for memory without a
+    /// backend, which states both itself.
     pub(crate) const fn is_read_by_host(self) -> bool {
         matches!(self.0.device_type, ffi::kDLCUDAHost | ffi::kDLROCMHost | ffi::kDLCUDAManaged)
     }
@@ -78,8 +79,10 @@ impl Device {
             && (self.device_id() == memory.device_id() || memory.is_read_by_host())
     }
 
-    /// Whether `data` is an address, to which an offset may be added. On other devices it
-    /// is an opaque handle, and the offset is passed in `byte_offset`.
+    /// Whether `data` is an address by the standard, to which an offset may be added. On other
+    /// devices it may be an opaque handle: the offset stays in `byte_offset`, and an import is
+    /// passed on with both numbers. A [`Backend`](crate::backend::Backend) states which it is by its
+    /// [`MemoryType`](crate::backend::MemoryType).
     #[inline]
     pub const fn has_addresses(self) -> bool {
         matches!(
@@ -91,6 +94,14 @@ impl Device {
                 | ffi::kDLROCMHost
                 | ffi::kDLCUDAManaged
                 | ffi::kDLOneAPI
+        )
+    }
+
+    /// Whether `data` is the handle of an object by the standard.
+    pub(crate) const fn has_handles(self) -> bool {
+        matches!(
+            self.0.device_type,
+            ffi::kDLOpenCL | ffi::kDLVulkan | ffi::kDLMetal | ffi::kDLWebGPU
         )
     }
 

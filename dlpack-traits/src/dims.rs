@@ -94,6 +94,27 @@ impl<'a> Dims<'a> {
         Ok(Self(Repr::Heap(heap)))
     }
 
+    /// One dimension.
+    #[inline]
+    pub(crate) const fn one(dim: i64) -> Self {
+        let mut dims = [0; INLINE];
+        dims[0] = dim;
+        Self(Repr::Inline { len: 1, dims })
+    }
+
+    /// The numbers, copied if they are borrowed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
+    pub(crate) fn into_owned(self) -> Result<Dims<'static>, Error> {
+        Ok(Dims(match self.0 {
+            Repr::Borrowed(dims) => return Dims::copied(dims.iter().map(|&dim| Some(dim))),
+            Repr::Inline { len, dims } => Repr::Inline { len, dims },
+            Repr::Heap(dims) => Repr::Heap(dims),
+        }))
+    }
+
     /// The numbers, with the lifetime of the borrow; `None` if they are not borrowed.
     #[inline]
     pub(crate) const fn as_borrowed(&self) -> Option<&'a [i64]> {
@@ -140,7 +161,8 @@ impl<'a> Dims<'a> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `shape` or `strides` of a tensor",
     label = "not a list of integers",
-    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`"
+    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`",
+    note = "for a list of your own, implement `dlpack_traits::AsDims`; for one of another crate, name a function that converts it: `#[dlpack(shape, with = path)]`"
 )]
 pub trait AsDims {
     /// The type of the numbers.
@@ -150,6 +172,7 @@ pub trait AsDims {
     fn as_dims(&self) -> &[Self::Dim];
 }
 
+#[diagnostic::do_not_recommend]
 impl<I: Dim> AsDims for [I] {
     type Dim = I;
 
@@ -159,6 +182,7 @@ impl<I: Dim> AsDims for [I] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<I: Dim, const N: usize> AsDims for [I; N] {
     type Dim = I;
 
@@ -168,6 +192,7 @@ impl<I: Dim, const N: usize> AsDims for [I; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<I: Dim> AsDims for Vec<I> {
     type Dim = I;
 
@@ -177,6 +202,7 @@ impl<I: Dim> AsDims for Vec<I> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl AsDims for Dims<'_> {
     type Dim = i64;
 
@@ -189,6 +215,7 @@ impl AsDims for Dims<'_> {
 /// A pointer to a list of integers is such a list too.
 macro_rules! through_pointers {
     ($($pointer:ty),+) => {$(
+        #[diagnostic::do_not_recommend]
         impl<D: AsDims + ?Sized> AsDims for $pointer {
             type Dim = D::Dim;
 

@@ -309,6 +309,12 @@ impl DataType {
         })
     }
 
+    /// The name of a type with one lane that has a constant here.
+    #[cfg(feature = "stubs")]
+    pub(crate) const fn name(self) -> Option<&'static str> {
+        if self.lanes() == 1 { known_name(self.code(), self.bits()) } else { None }
+    }
+
     /// Converts the type to the C struct.
     #[inline]
     pub const fn to_ffi(self) -> DLDataType {

@@ -1,7 +1,10 @@
 //! The error type of this crate: [`Error`]. Its messages are in `error/text.rs`, those for an
 //! argument of a Python function in `python/argument/exceptions.rs`.
 
+mod driver_text;
 mod text;
+
+pub use driver_text::DriverText;
 
 use core::convert::Infallible;
 
@@ -219,10 +222,15 @@ pub enum Error {
         /// The device.
         device: Device,
     },
-    /// No available backend supports the device; or the processor is to read memory that was
-    /// exported for a stream, whose work on that memory may not have finished.
+    /// No available backend supports the device.
     NoBackend {
         /// The requested device.
+        device: Device,
+    },
+    /// Imported memory of a device may have pending work, and has no backend that orders the
+    /// consumer after it: [`DeviceBuffer`](crate::backend::DeviceBuffer) has one.
+    NotOrdered {
+        /// The device of the memory.
         device: Device,
     },
     /// The backend of the device does not support an operation.
@@ -244,7 +252,9 @@ pub enum Error {
         /// The function of the runtime.
         call: &'static str,
         /// The error code that it returned.
-        code: i32,
+        code: i64,
+        /// The text of the driver for it, if there is one.
+        text: DriverText,
     },
     /// The `stream` argument is not valid for the device.
     StreamRefused {
@@ -337,6 +347,22 @@ pub enum Error {
         times: usize,
         /// The number of dimensions.
         ndim: usize,
+    },
+    /// Two tensors that are visited together have other sizes of a dimension.
+    ShapesDiffer {
+        /// The first dimension that differs.
+        axis: usize,
+        /// Its size in the first tensor.
+        expected: i64,
+        /// Its size in the other one.
+        found: i64,
+    },
+    /// Two tensors that are visited together have other numbers of dimensions.
+    RanksDiffer {
+        /// Dimensions of the first tensor.
+        expected: usize,
+        /// Dimensions of the other one.
+        found: usize,
     },
     /// A slice or vector does not have as many elements as the tensor or the shape.
     LenMismatch {

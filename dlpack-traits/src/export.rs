@@ -1,16 +1,19 @@
 //! Exports: [`DLPackExport`].
 
+mod field_tensor;
 mod from_storage;
 mod owned_tensor;
 mod pointers;
 mod shared_tensor;
 
+pub use field_tensor::{FieldTensor, Records};
 pub(crate) use from_storage::{compact_managed, spanned_managed};
 pub use owned_tensor::OwnedTensor;
 pub use shared_tensor::SharedTensor;
 
 use crate::copy::Copied;
 use crate::describe::{Describe, Description, DescriptionMut};
+use crate::element::RecordType;
 use crate::error::Error;
 use crate::ffi::DLManagedTensor;
 use crate::flags::Flags;
@@ -66,7 +69,7 @@ use crate::view::TensorView;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tensor that DLPack can export",
-    note = "add `#[derive(DLPackExport)]` to `{Self}`, or implement `dlpack_traits::DLPackExport`; if it is another crate's, do so for a struct that holds it",
+    note = "add `#[derive(DLPackExport)]` to `{Self}`, or implement `dlpack_traits::DLPackExport`; if it is another crate's, do so for a struct that holds it; an array of `ndarray` needs the feature for its version, such as `ndarray_0_16`",
     note = "a list of elements has no shape: mark it `#[dlpack(data)]` in a struct with a `shape`"
 )]
 pub trait DLPackExport {
@@ -129,6 +132,14 @@ pub trait DLPackExport {
         self.storage()?.share()
     }
 
+    /// The fields of the elements, if they are records: those of the [`storage`](Self::storage) by
+    /// default. DLPack has no records, so the tensor is that of their bytes, in a last axis; NumPy
+    /// gets the structured dtype.
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        self.storage()?.record_type()
+    }
+
     /// Borrows the object as a tensor. This synchronizes nothing: call [`sync_for`](Self::sync_for)
     /// of the object and [`TensorView::sync_for`] before another library uses the view, if work on
     /// the memory can be pending.
@@ -189,13 +200,49 @@ pub trait DLPackExport {
     /// # Errors
     ///
     /// Those of [`describe_mut`](Self::describe_mut), [`sync_for`](Self::sync_for) and
-    /// [`TensorView::sync_for`], and [`Error::OutOfMemory`]; the owner is then dropped.
+    /// [`TensorView::sync_for`], and [`Error::OutOfMemory`]; the owner is then dropped, but returned by
+    /// [`try_into_dlpack`](Self::try_into_dlpack).
     #[inline]
     fn into_dlpack(self) -> Result<ManagedTensor, Error>
     where
         Self: Sized + Send + 'static,
     {
         export_owned(self, StreamArg::unspecified())
+    }
+
+    /// As [`into_dlpack`](Self::into_dlpack), but returns the value with the error. An
+    /// [`OwnedTensor`](crate::OwnedTensor) of `bool` is then READ_ONLY.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error};
+    ///
+    /// #[derive(DLPackExport)]
+    /// struct Image {
+    ///     data: Vec<u8>,
+    ///     shape: [usize; 2],
+    /// }
+    ///
+    /// let image = Image { data: vec![0; 6], shape: [2, 4] };
+    /// let (mut image, error) = image.try_into_dlpack().unwrap_err();
+    /// assert_eq!(error, Error::OutOfBounds { start: 0, end: 8, len: 6 });
+    /// image.shape = [2, 3];
+    /// assert_eq!(image.into_dlpack()?.shape(), [2, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of `into_dlpack`.
+    fn try_into_dlpack(self) -> Result<ManagedTensor, (Self, Error)>
+    where
+        Self: Sized + Send + 'static,
+    {
+        let packet = Packet::try_place(self)?;
+        let consumer = StreamArg::unspecified();
+        match packet.owner().sync_for(consumer) {
+            Ok(()) => packet.try_lend(AsExport, consumer),
+            Err(error) => Err((packet.take(), error)),
+        }
     }
 
     /// As [`into_dlpack`](Self::into_dlpack), for a consumer that names the stream on which
@@ -277,7 +324,7 @@ pub(crate) fn export_owned<T: DLPackExport + Send + 'static>(
     owner: T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
-    // The safety proof relies on the order of these steps; see docs/SAFETY.md.
+    // The safety proof relies on the order of these steps; see docs/soundness.md.
     let packet = Packet::place(owner)?;
     packet.owner().sync_for(consumer)?;
     packet.lend(AsExport, consumer, Flags::NONE)

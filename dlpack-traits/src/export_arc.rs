@@ -11,10 +11,12 @@ use core::fmt;
 use core::ops::Deref;
 
 use crate::describe::{Describe, Description};
+use crate::element::RecordType;
 use crate::error::Error;
 use crate::export::{DLPackExport, export_owned};
-use crate::managed::{ArcHandle, ManagedTensor};
-use crate::storage::{SharedOwner, Storage};
+use crate::managed::{ManagedTensor, WithHead};
+use crate::panic::Contained;
+use crate::storage::{SharedOwner, Storage, TryArc};
 use crate::stream::StreamArg;
 
 /// A reference-counted value, as in an `Arc`, that can be exported repeatedly without an
@@ -50,7 +52,7 @@ use crate::stream::StreamArg;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct ExportArc<T> {
-    handle: ArcHandle<T>,
+    block: TryArc<WithHead<Contained<T>>>,
 }
 
 impl<T> ExportArc<T> {
@@ -60,7 +62,7 @@ impl<T> ExportArc<T> {
     ///
     /// [`Error::OutOfMemory`]; the value is then dropped.
     pub fn new(value: T) -> Result<Self, Error> {
-        Ok(Self { handle: ArcHandle::new(value)? })
+        Ok(Self { block: TryArc::new(WithHead::new(Contained::new(value)))? })
     }
 
     /// Borrows the value mutably, if this is the only owner: all clones are dropped, and every
@@ -76,7 +78,7 @@ impl<T> ExportArc<T> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        self.handle.get_mut()
+        self.block.get_mut().map(|block| block.value.get_mut())
     }
 
     /// Returns the value, if there is no other owner.
@@ -85,7 +87,8 @@ impl<T> ExportArc<T> {
     ///
     /// This owner itself, if there is another.
     pub fn try_into_inner(self) -> Result<T, Self> {
-        self.handle.into_inner().map_err(|handle| Self { handle })
+        let block = self.block.into_inner().map_err(|block| Self { block })?;
+        Ok(block.value.into_inner())
     }
 }
 
@@ -120,6 +123,11 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for ExportArc<T> {
         (**self).share()
     }
 
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        (**self).record_type()
+    }
+
     /// As [`to_dlpack`](DLPackExport::to_dlpack); this owner is dropped.
     #[inline]
     fn into_dlpack(self) -> Result<ManagedTensor, Error> {
@@ -142,11 +150,11 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for ExportArc<T> {
     /// [`TensorView::sync_for`](crate::TensorView::sync_for), and [`Error::OutOfMemory`].
     #[inline(always)]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        let Some(lent) = self.handle.lend() else { return self.packet(consumer) };
+        let Some(lent) = self.block.lend() else { return self.packet(consumer) };
         self.sync_for(consumer)?;
         // SAFETY: 1. The next statement consumes it, and the last one takes the result.
         let out = unsafe { lent.describe() };
-        let checked = self.handle.value().describe(out)?.into_checked();
+        let checked = (**self).describe(out)?.into_checked();
         // SAFETY: 1. The value lent the memory, and is still borrowed.
         unsafe { checked.facts.sync_for(consumer) }?;
         // SAFETY: 1. The value lent the memory. By the trait bounds any thread may read and
@@ -160,7 +168,7 @@ impl<T> Deref for ExportArc<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        self.handle.value()
+        self.block.value.get()
     }
 }
 
@@ -168,7 +176,7 @@ impl<T> Clone for ExportArc<T> {
     /// Returns another owner of the same value.
     #[inline]
     fn clone(&self) -> Self {
-        Self { handle: self.handle.clone() }
+        Self { block: self.block.clone() }
     }
 }
 

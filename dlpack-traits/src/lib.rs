@@ -60,16 +60,21 @@
 //! | feature | adds |
 //! |---|---|
 //! | `std` (default) | a panic of your code is caught at the C boundary, even if the owner's `Drop` panics as well; without `std`, it aborts the process. On Linux, huge pages are requested for large copies |
-//! | `derive` | `#[derive(DLPackExport)]`, `#[derive(DLPackImport)]`, and `Element`, `DataType`, `Storage`, `AsLayout`, `FromLayout` for their parts |
+//! | `derive` | `#[derive(DLPackExport)]`, `#[derive(DLPackImport)]`, and `Element`, `Record`, `DataType`, `Storage`, `AsLayout`, `FromLayout` for their parts |
 //! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
-//! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
+//! | `memmap2`, `memmap2_0_9` | `memmap2::Mmap` and `MmapMut` as storages, of the newest version or of 0.9 |
 //! | `cuda` | the CUDA backend `backend::Cuda`; the driver is loaded at run time |
 //! | `cudarc` | slices of `cudarc` as storages; needs the Rust version that `cudarc` needs |
-//! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported tensors |
+//! | `ndarray` | `ndarray::Array` and `ArcArray` of the newest version as tensors, and array views of imported tensors |
+//! | `ndarray_0_16`, `ndarray_0_17` | the same for one version of `ndarray`, by `TryFrom` in place of methods |
+//! | `rayon` | `par_rows` and `par_map_in_place` of elements, on the threads of rayon |
 //! | `half` | `half::f16` and `half::bf16` as elements |
+//! | `stubs` | types of arguments and results in generated stubs (PyO3 0.28) |
+//! | `num-complex` | `num_complex::Complex` of floats as elements |
 //! | `oneapi` | the backend `backend::OneApi` for SYCL's unified shared memory; DPCTL, the C library in Intel's Python package `dpctl`, is loaded at run time |
 //! | `opencl` | the backend `backend::OpenCl` for OpenCL buffers; the system's OpenCL library (`libOpenCL`) is loaded at run time |
 //! | `rocm` | the ROCm backend `backend::Rocm`; the runtime is loaded at run time |
+//! | `testing` | `backend::testing`, the conformance kit for backends |
 //! | `vulkan` | the Vulkan backend `backend::Vulkan`; the system's Vulkan library (`libvulkan`) is loaded at run time |
 //! | `webgpu` | the WebGPU backend `backend::WebGpu`, for devices of wgpu-native |
 //! | `pyo3` | Python classes that export tensors, and import of tensors from Python objects |
@@ -107,12 +112,31 @@ mod flags;
 #[cfg(all(any(doc, doctest), feature = "derive"))]
 pub mod guide;
 mod import;
-#[cfg(any(feature = "bytes", feature = "memmap2", feature = "ndarray"))]
+#[cfg(any(
+    feature = "bytes",
+    feature = "memmap2_0_9",
+    feature = "ndarray_0_16",
+    feature = "ndarray_0_17"
+))]
 mod interop;
 mod managed;
 mod panic;
-#[cfg(any(feature = "pyo3", test))]
+#[cfg(feature = "pyo3")]
 pub mod python;
+/// The decisions of `python` over plain data, for tests without an interpreter.
+#[cfg(all(test, not(feature = "pyo3")))]
+#[expect(dead_code, reason = "the tests do not use all of it")]
+mod python {
+    mod export {
+        mod export_plan;
+    }
+    mod import {
+        mod retry;
+    }
+    mod table {
+        mod type_cache;
+    }
+}
 mod refcount;
 mod storage;
 mod stream;
@@ -126,16 +150,16 @@ pub use describe::{
 pub use device::Device;
 pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
-pub use element::{AnyBits, Complex, Element, Lanes, Readable};
-pub use error::Error;
-pub use export::{DLPackExport, OwnedTensor, SharedTensor};
+pub use element::{AnyBits, Complex, Element, Field, FieldType, Lanes, Readable, RecordType};
+pub use error::{DriverText, Error};
+pub use export::{DLPackExport, FieldTensor, OwnedTensor, Records, SharedTensor};
 pub use export_arc::ExportArc;
 pub use flags::Flags;
 pub use import::{
-    AnyElement, Copies, DLPackImport, Elements, ElementsMut, ElementsPart, ElementsPartMut,
-    Exclusive, FromDims, FromElements, Frozen, ImportError, ImportPolicy, ImportStorage,
-    ImportedElement, ImportedSlice, ImportedStorage, ImportedTensor, MetadataField, Mismatch,
-    MismatchKind, OwnedSlice, RawBits,
+    AnyElement, As, Conversion, Copies, DLPackImport, Elements, ElementsAs, ElementsMut,
+    ElementsPart, ElementsPartMut, Exclusive, FromDims, FromElements, Frozen, ImportError,
+    ImportPolicy, ImportStorage, ImportedElement, ImportedSlice, ImportedStorage, ImportedTensor,
+    Lossless, Lossy, MetadataField, Mismatch, MismatchKind, Number, OwnedSlice, RawBits, Zip,
 };
 pub use managed::{Abi, ManagedTensor};
 pub use storage::{DataMut, DataRef, SharedBuffer, SharedOwner, Storage};
@@ -146,7 +170,7 @@ pub use view::{DLTensorRef, TensorView};
 
 #[cfg(feature = "derive")]
 pub use dlpack_derive::{
-    AsLayout, DLPackExport, DLPackImport, DataType, Element, FromLayout, Storage,
+    AsLayout, DLPackExport, DLPackImport, DataType, Element, FromLayout, Record, Storage,
 };
 
 /// Compiles the code blocks of the README. Blocks that are ignored there, and in `python`,
@@ -165,6 +189,11 @@ struct RegistryReadme;
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../docs/derive.md")]
 struct Tour;
+
+/// Compiles the code blocks of the page for library authors.
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../../docs/library-authors.md")]
+struct LibraryAuthors;
 
 /// Compiles the code blocks of the page about GPUs.
 #[cfg(all(doctest, feature = "derive", feature = "cuda"))]

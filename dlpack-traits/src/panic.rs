@@ -71,6 +71,11 @@ impl<T> Contained<T> {
         &self.0
     }
 
+    /// Borrows the value for changes.
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+
     /// Returns the value.
     #[inline]
     pub(crate) fn into_inner(self) -> T {

@@ -5,7 +5,7 @@
 
 mod overlap;
 
-#[cfg(feature = "ndarray")]
+#[cfg(any(feature = "ndarray_0_16", feature = "ndarray_0_17"))]
 pub(crate) use overlap::are_nested;
 pub use overlap::may_overlap;
 
@@ -129,13 +129,18 @@ pub fn column_major_strides(shape: &[i64], strides: &mut [i64]) {
 /// assert!(!is_row_major(&[2, 3], &[1, 2]));
 /// ```
 pub fn is_row_major(shape: &[i64], strides: &[i64]) -> bool {
-    is_compact(shape.iter().zip(strides).rev())
+    is_row_major_of(1, shape, strides)
+}
+
+/// Whether elements that are `width` units of stride wide are contiguous in row-major order.
+pub(crate) fn is_row_major_of(width: i64, shape: &[i64], strides: &[i64]) -> bool {
+    is_compact(width, shape.iter().zip(strides).rev())
 }
 
 /// Whether the axes from `first` on are contiguous in row-major order. Those of an empty tensor are,
 /// also if the dimension that is 0 is before them.
 pub(crate) fn is_row_major_from(first: usize, shape: &[i64], strides: &[i64]) -> bool {
-    is_compact(shape.iter().zip(strides).skip(first).rev()) || shape.contains(&0)
+    is_compact(1, shape.iter().zip(strides).skip(first).rev()) || shape.contains(&0)
 }
 
 /// Whether the elements are contiguous in column-major (Fortran) order.
@@ -145,13 +150,13 @@ pub(crate) fn is_row_major_from(first: usize, shape: &[i64], strides: &[i64]) ->
 /// assert!(is_column_major(&[2, 3], &[1, 2]));
 /// ```
 pub fn is_column_major(shape: &[i64], strides: &[i64]) -> bool {
-    is_compact(shape.iter().zip(strides))
+    is_compact(1, shape.iter().zip(strides))
 }
 
-/// Whether the elements are contiguous, with the axes given from the fastest to the
+/// Whether elements of this width are contiguous, with the axes given from the fastest to the
 /// slowest.
-fn is_compact<'a>(axes: impl Iterator<Item = (&'a i64, &'a i64)>) -> bool {
-    let mut step = Some(1_i64);
+fn is_compact<'a>(width: i64, axes: impl Iterator<Item = (&'a i64, &'a i64)>) -> bool {
+    let mut step = Some(width);
     let mut compact = true;
     for (&dim, &stride) in axes {
         if dim == 0 {
@@ -176,43 +181,17 @@ pub(crate) fn turned<'a>(numbers: &[i64], inner: usize, to: &'a mut [i64; MAX_ND
     to
 }
 
-/// Iterates over the indices of some axes in row-major order.
-#[derive(Clone, Debug)]
-pub(crate) struct Walk<'a> {
-    shape: &'a [i64],
-    strides: &'a [i64],
-    index: [i64; MAX_NDIM],
-    position: i64,
-}
-
-impl<'a> Walk<'a> {
-    /// Starts at the first index. Entries of `strides` beyond `shape` are not used.
-    pub(crate) fn new(shape: &'a [i64], strides: &'a [i64]) -> Self {
-        Self { shape, strides, index: [0; MAX_NDIM], position: 0 }
+/// The offset of the element with this number, counted in row-major order, in units of stride. Nothing
+/// overflows for an element of a tensor in memory.
+pub(crate) fn offset_of(number: i64, shape: &[i64], strides: &[i64]) -> i64 {
+    let (mut left, mut offset) = (number, 0_i64);
+    for (&dim, &stride) in shape.iter().zip(strides).rev() {
+        let outer = left.checked_div(dim).unwrap_or(0);
+        let index = left.wrapping_sub(outer.wrapping_mul(dim));
+        offset = offset.wrapping_add(index.wrapping_mul(stride));
+        left = outer;
     }
-
-    /// Offset of the current element from the first one, in elements.
-    #[inline]
-    pub(crate) fn position(&self) -> i64 {
-        self.position
-    }
-
-    /// Advances to the next index, and from the last one to the first.
-    #[inline]
-    pub(crate) fn advance(&mut self) {
-        let axes = self.index.iter_mut().zip(self.shape).zip(self.strides);
-        for ((index, &dim), &stride) in axes.take(self.shape.len()).rev() {
-            // The strides of a description stay within its storage, so neither of these
-            // overflows 64 bits for a dimension that has a next index.
-            *index = index.wrapping_add(1);
-            self.position = self.position.wrapping_add(stride);
-            if *index < dim {
-                return;
-            }
-            self.position = self.position.wrapping_sub(stride.wrapping_mul(dim));
-            *index = 0;
-        }
-    }
+    offset
 }
 
 #[cfg(test)]

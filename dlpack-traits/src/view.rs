@@ -182,22 +182,28 @@ impl<'a> TensorView<'a> {
         &self.facts
     }
 
-    /// Bytes from the start of the storage to the first element. On a device without
-    /// addresses, from the handle.
+    /// Bytes from the start of the storage, or from the handle, to the first element.
     pub(crate) fn byte_offset(&self) -> u64 {
-        if !self.device().has_addresses() {
+        if self.data_ptr().is_null() {
             return self.raw().byte_offset;
         }
-        if self.data_ptr().is_null() {
-            return 0;
-        }
-        // The first element lies inside of the storage.
-        self.data_ptr().addr().wrapping_sub(self.facts.base().addr()) as u64
+        // An address lies inside of the storage, and has no offset beside it; `data` of another device
+        // is the handle itself.
+        let behind = self.data_ptr().addr().wrapping_sub(self.facts.base().addr()) as u64;
+        self.raw().byte_offset.wrapping_add(behind)
     }
 
     /// Bits that an element occupies in memory.
     pub(crate) fn element_bits(&self) -> i64 {
         stored_bits(self.dtype(), self.facts.is_padded())
+    }
+
+    /// Number of bytes of all elements, as of a contiguous copy.
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn nbytes(&self) -> u64 {
+        // They fit in memory.
+        let bits = i128::from(self.numel()).wrapping_mul(self.element_bits().into());
+        u64::try_from(bits.wrapping_add(7) >> 3).unwrap_or(u64::MAX)
     }
 
     /// Bytes that an element occupies in memory; `None` if it is not a whole number of

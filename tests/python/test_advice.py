@@ -1,6 +1,7 @@
 """Each expression that a message of an argument advises is evaluated with the real library, and
 makes an argument that the function accepts."""
 
+import array
 import os
 import re
 import sys
@@ -87,6 +88,7 @@ CASES = [
     ("flat_of_two", ["numpy", "subclass", "torch", "other"], lambda: floats(2, 6)[:, ::2], 2),
     ("by_columns", ALL, lambda: floats(2, 3), 1),
     ("pixels", ["numpy", "subclass", "other"], lambda: np.zeros((2, 2, 6), "u1")[..., ::2], 1),
+    ("write_points", ["numpy", "subclass", "torch", "other"], lambda: np.asfortranarray(floats(2, 3)), 1),
     ("convert_bytes", ALL, lambda: np.array([1.5, 2.5]), 1),
     ("convert_bytes", ALL, lambda: np.array([1 + 2j]), 1),
     ("convert_floats", ALL, lambda: np.array([1 + 2j]), 1),
@@ -98,6 +100,8 @@ CASES = [
         1,
     ),
     ("writable", ["jax"], lambda: floats(3), 1),
+    ("writable", ["jax"], lambda: np.arange(3, dtype="i4"), 1),
+    ("mean_as", ["jax"], lambda: np.ones(3, "c8"), 1),
     ("floats", ["numpy", "subclass"], lambda: floats(3).astype(">f4"), 1),
     ("floats", ["numpy", "subclass"], lambda: np.array([1, 2], np.longdouble), 1),
     ("floats", ["numpy", "subclass"], lambda: np.array([1, 2], ">c16"), 1),
@@ -127,7 +131,7 @@ def test_advice_makes_an_argument_that_is_accepted(function, library, wrong, cou
         EXECUTED.add(advice)
 
 
-OBJECTS = [[1.0], (1, 2), 2.5, 3, range(3), b"12", bytearray(8), memoryview(b"12"), np.float64(1)]
+OBJECTS = [[1.0], (1, 2), 2.5, 3, 1 + 0j, range(3), b"12", bytearray(8), memoryview(b"12"), np.float64(1)]
 CONVERTED = [[1.5], 2.5, (1j,)]
 
 
@@ -163,6 +167,15 @@ def test_advice_for_a_masked_array():
     [(advice, argument)], _ = advised(arguments.exact, given)
     arguments.exact(argument)
     EXECUTED.add(advice)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_a_copy_that_the_function_changes_is_kept(library):
+    wrong = MAKE[library](np.asfortranarray(floats(2, 3)))
+    [(_, made)], message = advised(arguments.write_points, wrong)
+    assert re.search(r"contiguous there, got strides \(1, 2\); pass and keep `", message)
+    arguments.write_points(made)
+    assert made.tolist() == [[1, 1, 1]] * 2 and wrong.tolist() != made.tolist()
 
 
 def test_advice_of_pytorch():
@@ -201,6 +214,18 @@ def test_advice_for_another_dtype_keeps_the_values():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+def test_advice_keeps_fractions():
+    """Of the real parts of complex numbers, if an integer has more digits."""
+    for dtype, advice in [
+        ("c8", "x.real.astype('float32')"),
+        ("c16", "x.real.astype('float64')"),
+        ("f2", ".astype('float32')"),
+    ]:
+        [(found, made)], _ = advised(arguments.element_bits, np.zeros(3, dtype))
+        assert found == advice
+        arguments.element_bits(made)
+
+
 def test_advice_for_tensors_that_pytorch_stores_otherwise():
     torch = require("torch")
     ragged = [torch.ones(2), torch.ones(3)]
@@ -236,6 +261,78 @@ def test_advice_for_unaligned_elements():
             function(x)
         [advice] = [found for found in re.findall(EXPRESSION, str(raised.value)) if of in found]
         assert function(eval(advice, {"numpy": np, "x": x})).values() == [0, 0]
+
+
+def test_advice_for_an_array_of_jax_stays_in_jax():
+    """Unless the function changes the array, or JAX makes 32-bit elements by default."""
+    given = require("jax").numpy.arange(3)
+    for function, expected in [
+        (arguments.floats, ".astype('float32')"),
+        (arguments.bfloats, ".astype('bfloat16')"),
+        (arguments.double_sum, "numpy.asarray(x).astype('float64')"),
+        (arguments.writable, "numpy.asarray(x).astype('float32')"),
+    ]:
+        [(advice, made)], _ = advised(function, given)
+        assert advice == expected
+        function(made)
+
+
+def test_advice_for_an_array_that_jax_does_not_export():
+    """By its producer, with an error of a type of its own."""
+    jax = require("jax")
+    for function in [arguments.floats, lambda x: arguments.scale(x, 2)]:
+        wrong = jax.numpy.ones(2, "int4")
+        [(advice, made)], message = advised(function, wrong)
+        assert message.startswith("expected float32, got an array of int4, which JAX does not")
+        function(made)
+        EXECUTED.add(advice)
+    deleted = jax.numpy.ones(2, "int4")
+    deleted.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        arguments.floats(deleted)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int4", "uint4", "int2", "float8_e5m2"])
+def test_advice_for_dtypes_of_another_package(dtype):
+    """NumPy does not export them."""
+    wrong = np.zeros(2, getattr(require("ml_dtypes"), dtype))
+    wider = "uint8" if dtype[0] == "u" else "int8" if dtype[0] == "i" else "float32"
+    for function, expected, to in [
+        (arguments.floats, "float32", "float32"),
+        (arguments.mean_as, "float64", "float64"),
+        (arguments.facts, "an array", wider),
+    ]:
+        [(advice, made)], message = advised(function, wrong)
+        assert message.startswith(f"expected {expected}, got an array of {dtype}, which NumPy")
+        assert advice == f".astype('{to}')"
+        function(made)
+    [(advice, made)], message = advised(lambda x: arguments.scale(x, 2), wrong)
+    assert advice == ".astype('float32')" and "keep the converted copy" in message
+    with pytest.raises(BufferError, match="; pass a tensor of a library that exports bfloat16"):
+        arguments.bfloats(wrong)
+
+
+def test_advice_for_elements_that_are_converted_while_they_are_read():
+    for given in [[1, 2.5], range(3), 1 + 0j]:
+        [(advice, made)], _ = advised(arguments.mean_as, given)
+        assert "'float64')" in advice
+        arguments.mean_as(made)
+
+
+def test_advice_for_a_negated_tensor():
+    torch = require("torch")
+    wrong = torch.tensor([1 + 2j]).conj().imag
+    for function in [arguments.floats, arguments.convert_floats]:
+        [(advice, made)], _ = advised(function, wrong)
+        assert advice == "x.resolve_neg()" and made.tolist() == [-2]
+        function(made)
+        EXECUTED.add(advice)
+
+
+def test_no_conversion_is_advised_for_text():
+    for x in [array.array("u", "ab"), memoryview(b"ab").cast("c")]:
+        with pytest.raises(TypeError, match="; pass a tensor"):
+            arguments.floats(x)
 
 
 def test_advice_for_one_array_in_place_of_a_list():
@@ -275,6 +372,8 @@ def test_every_expression_of_the_sources_was_evaluated():
     test_advice_for_a_masked_array()
     test_advice_of_pytorch()
     test_advice_for_tensors_that_pytorch_stores_otherwise()
+    test_advice_for_an_array_that_jax_does_not_export()
+    test_advice_for_a_negated_tensor()
     test_advice_for_one_array_in_place_of_a_list()
     test_advice_for_a_device()
     root = os.path.join(os.path.dirname(__file__), "..", "..", SOURCES)

@@ -524,7 +524,7 @@ def test_attributes():
     assert scalar.shape == ()
     with pytest.raises(TypeError, match="no len"):
         len(scalar)
-    for name in ("shape", "ndim", "size", "device", "dtype"):
+    for name in ("shape", "ndim", "size", "nbytes", "device", "dtype"):
         with pytest.raises(AttributeError):
             setattr(tensor, name, 1)
         assert getattr(SharedArray, name).__doc__
@@ -661,3 +661,12 @@ def test_torch_without_the_buffer_protocol(class_, name):
         assert array.dtype == getattr(torch, dtype)
         assert array.tolist() == [[1, 1, 1], [1, 1, 1]]
         assert (array.data_ptr() == tensor.data_ptr) == (name != "tensor")
+
+
+def test_memory_is_seen_by_tools():
+    """`sys.getsizeof` counts the elements, as it does for an array that owns them."""
+    few, many = (FrozenArray(bytes(4 * count), "float32", [count]) for count in (1, 1_000_000))
+    assert (few.nbytes, many.nbytes) == (4, 4_000_000)
+    assert sys.getsizeof(many) - sys.getsizeof(few) == 4 * 999_999
+    assert FrozenArray(bytes(6), "float4_e2m1fn", [11]).nbytes == 6
+    assert FrozenArray(bytes(4), "float32", [1000], [0]).nbytes == 4000

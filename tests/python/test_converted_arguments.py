@@ -368,6 +368,77 @@ def test_what_numpy_does_not_export_is_copied(of, given, expected):
     assert arguments.convert_any(of(given))[1] == list(given.shape)
 
 
+@pytest.mark.parametrize("to", ["int64", "uint8", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("dtype", "i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split())
+def test_another_order_of_bytes_converts_as_the_native_one(dtype, to):
+    """So does a field of a packed record: the same values, or the same refusal."""
+    native = np.array([1, 2, 3], dtype)
+    records = np.zeros(3, [("a", "u1"), ("b", dtype)])
+    records["b"] = native
+
+    def outcome(given):
+        try:
+            return arguments.converted(given, to).tolist()
+        except TypeError as error:
+            return str(error)
+
+    for given in [native.astype(native.dtype.newbyteorder(">")), records["b"]]:
+        assert outcome(given) == outcome(native)
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "int2", "uint2"])
+def test_integers_below_8_bits_of_jax_are_converted(dtype):
+    given = require("jax").numpy.asarray([0, 1], dtype)
+    for to in ["int64", "uint8", "float32"]:
+        made = arguments.converted(given, to)
+        assert made.dtype == to and made.tolist() == [0, 1]
+
+
+TRIANGLES = np.arange(6).reshape(2, 3)
+
+
+def triangles_of(library):
+    return lambda x: require(library).DataFrame({name: column for name, column in zip("abc", x.T)})
+
+
+@pytest.mark.parametrize("of", [
+    np.asfortranarray,
+    lambda x: np.flip(x, 1)[:, ::-1],
+    lambda x: np.asfortranarray(x, "u4"),
+    lambda x: np.asfortranarray(x, ">u4"),
+    lambda x: np.asfortranarray(x, ">i8"),
+    lambda x: x.astype("u4")[:, ::-1][::-1][:, ::-1][::-1],
+    lambda x: np.repeat(x.astype("u4"), 2, axis=1)[:, ::2],
+    lambda x: np.arange(6, dtype="u4").reshape(3, 2).T.reshape(2, 3, order="A"),
+    lambda x: require("torch").from_numpy(np.asfortranarray(x)),
+    lambda x: require("torch").from_numpy(np.asfortranarray(x, "i4")).to(require("torch").uint8),
+    triangles_of("pandas"),
+    lambda x: triangles_of("pandas")(x.astype("u4")),
+    triangles_of("polars"),
+    lambda x: triangles_of("polars")(x.astype("u4")),
+    lambda x: x.tolist(),
+])
+def test_elements_that_are_arrays_are_copied_in_any_layout(of):
+    given = of(TRIANGLES)
+    found, _ = arguments.convert_triangles(given)
+    assert found == np.asarray(given).tolist()
+
+
+def test_a_large_array_of_elements_in_another_layout_is_copied():
+    """While other threads run."""
+    given = np.asfortranarray(np.arange(1 << 16, dtype="u4").reshape(-1, 2)[:, [0, 1, 1]])
+    assert arguments.convert_triangles(given)[0] == given.tolist()
+
+
+def test_contiguous_elements_are_not_copied():
+    given = TRIANGLES.astype("u4")
+    assert arguments.convert_triangles(given)[1] == given.ctypes.data
+    rows = np.zeros((4, 3), "u4")[::-2]
+    assert arguments.convert_triangles(rows)[1] == rows.ctypes.data
+    with pytest.raises(ValueError, match=r"ends in \(3,\), got shape \(3, 2\)"):
+        arguments.convert_triangles(TRIANGLES.T)
+
+
 def test_bytes_are_numbers():
     for given in [b"\x01\xff", bytearray(b"\x01\xff"), memoryview(b"\x01\xff")]:
         assert arguments.convert_bytes(given) == [1, 255]

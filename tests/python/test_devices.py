@@ -10,7 +10,17 @@ import time
 import pytest
 
 from conftest import require
-from dlpack_testing import Gate, NpuConsumer, OnNpu, closed_npu_stream, npu_streams, take
+from dlpack_testing import (
+    Gate,
+    KeptOnNpu,
+    NpuConsumer,
+    OnNpu,
+    StoredOnNpu,
+    closed_npu_stream,
+    first_on_npu,
+    npu_streams,
+    take,
+)
 
 NPU = (12, 0)
 
@@ -195,3 +205,61 @@ def test_a_copy_on_the_host_has_no_stream():
     tensor = OnNpu([4], 2.0, opened())
     with pytest.raises(ValueError, match="`stream` must be None"):
         tensor.__dlpack__(max_version=(1, 0), dl_device=(1, 0), stream=tensor.stream)
+
+
+@pytest.mark.parametrize("keep", [KeptOnNpu, KeptOnNpu.from_dlpack])
+def test_a_class_keeps_memory_of_a_device(keep):
+    """Consumers with a stream, copies on the host and arguments of kernels wait for the producer."""
+    numpy = require("numpy")
+    gate = Gate()
+    tensor = OnNpu([4], 2.0, gate)
+    gate.open_later()
+    kept = keep(tensor)
+    del tensor
+    assert kept.__dlpack_device__() == NPU
+    consumer = NpuConsumer()
+    consumer.enqueue_sum(take(kept.__dlpack__(max_version=(1, 0), stream=consumer.stream)))
+    assert consumer.result() == 8.0
+    assert numpy.from_dlpack(kept, device="cpu").tolist() == [2.0] * 4
+    assert numpy.from_dlpack(kept, device="cpu", copy=True).tolist() == [2.0] * 4
+    assert first_on_npu(kept) == 2.0
+    assert first_on_npu(KeptOnNpu(kept)) == 2.0
+
+
+def test_a_class_without_a_backend_names_the_buffer():
+    """An `ImportedStorage` has no stream; its elements can be copied all the same."""
+    numpy = require("numpy")
+    gate = Gate()
+    tensor = OnNpu([4], 2.0, gate)
+    gate.open_later()
+    stored = StoredOnNpu.from_dlpack(tensor)
+    assert numpy.from_dlpack(stored, device="cpu").tolist() == [2.0] * 4
+    for use in (
+        lambda: stored.__dlpack__(max_version=(1, 0), stream=NpuConsumer().stream),
+        lambda: first_on_npu(stored),
+    ):
+        with pytest.raises(BufferError, match="import it into a `DeviceBuffer`"):
+            use()
+
+
+def test_an_object_is_a_stream_by_the_method_of_the_backend():
+    """`__npu_stream__` returns the handle, or a tuple with it, as `__cuda_stream__` does."""
+    gate = Gate()
+    tensor = OnNpu([4], 2.0, gate)
+    consumer = NpuConsumer()
+
+    class Wrapped:
+        def __init__(self, stated):
+            self.stated = stated
+
+        def __npu_stream__(self):
+            return self.stated
+
+    for stream in (consumer, Wrapped(consumer.stream)):
+        consumer.enqueue_sum(take(tensor.__dlpack__(max_version=(1, 0), stream=stream)))
+    gate.open()
+    assert consumer.result() == 8.0
+    wanted = "`stream` must be an integer, None, or an object with `__npu_stream__`, not"
+    for wrong in ("1", object(), Wrapped("1"), Wrapped(None), Wrapped((0, 1, 2)), Wrapped(-5)):
+        with pytest.raises(TypeError, match=wanted):
+            tensor.__dlpack__(max_version=(1, 0), stream=wrong)

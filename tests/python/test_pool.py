@@ -72,3 +72,7 @@ def test_rows_on_the_threads_of_a_pool(shape, order):
     expected = array - array[..., :1] if array.ndim else np.zeros(())
     pool.from_first(array)
     assert np.array_equal(array, expected)
+    if array.ndim:
+        roots = np.square(expected).copy(order=order)[..., ::-1]
+        pool.roots(roots)
+        assert np.array_equal(roots, np.abs(expected)[..., ::-1])

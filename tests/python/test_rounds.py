@@ -32,16 +32,22 @@ def rounds(once, count):
 
 
 def check_rounds(once, exports, mebibytes=1.0):
-    """Exports and drops: each released exactly once, and memory stays."""
+    """Exports and drops: each released exactly once, and memory stays. A leak grows in every
+    pass; an arena of 1 MiB that Python takes in one of them, for whichever object needed it
+    first, does not."""
     rounds(once, WARM_UP)
-    gc.collect()
-    before, released = resident(), testing.releases()
-    with nothing_left():
-        rounds(once, ROUNDS)
-    gc.collect()
-    assert testing.releases() - released == exports * ROUNDS
-    grown = (resident() - before) / 2**20
-    assert grown < mebibytes, f"{grown:.2f} MiB more after {ROUNDS} rounds"
+    grown = []
+    for _ in range(3):
+        gc.collect()
+        before, released = resident(), testing.releases()
+        with nothing_left():
+            rounds(once, ROUNDS)
+        gc.collect()
+        assert testing.releases() - released == exports * ROUNDS
+        grown.append((resident() - before) / 2**20)
+        if grown[-1] < mebibytes:
+            return
+    raise AssertionError(f"{grown} MiB more after {ROUNDS} rounds each")
 
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -52,12 +52,13 @@ const SIDEWAYS: [(&str, &str, &str); 12] = [
 ];
 
 /// The folders and files of `python/`, from the lowest. Each may name those before it.
-const PYTHON: [&str; 12] = [
-    // Values and exceptions, threads and exits, and the tensors that leave Python.
+const PYTHON: [&str; 13] = [
+    // Values and exceptions, threads and exits, and capsules.
     "convert",
     "interpreter",
-    "adopt",
     "capsule",
+    // The types of arguments and results in stubs.
+    "stubs",
     // What an object exports, NumPy's C API, and the exchange tables: ours, which export, and
     // those of other libraries, which imports use.
     "export",
@@ -70,6 +71,8 @@ const PYTHON: [&str; 12] = [
     "array_like",
     // A class has methods of all of them.
     "class",
+    // Functions of arrays.
+    "elementwise",
 ];
 
 /// The folders of vendors in `backend/`.

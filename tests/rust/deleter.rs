@@ -362,6 +362,27 @@ fn errors_before_the_export_drop_the_owner_once() {
     }
 }
 
+/// The value comes back with an error, at each stage, and can be exported again.
+#[test]
+fn a_failed_export_returns_the_value() {
+    for at in [At::DescribeMut, At::HandOff] {
+        let drops = Drops::new();
+        let hostile = Hostile::new(at, Trouble::Error, &drops);
+        let start = hostile.data.as_ptr();
+        let (mut hostile, error) = hostile.try_into_dlpack().unwrap_err();
+        assert_eq!((error, drops.count()), (Error::Custom("hostile"), 0));
+        hostile.at = At::Drop;
+        let tensor = hostile.try_into_dlpack().map_err(|(_, error)| error).unwrap();
+        assert_eq!((tensor.data_ptr(), drops.count()), (start.cast(), 0));
+        drop(tensor);
+        assert_eq!(drops.count(), 1);
+
+        let panicking = Hostile::new(at, Trouble::Panic, &drops);
+        assert!(panics(|| drop(panicking.try_into_dlpack())));
+        assert_eq!(drops.count(), 2);
+    }
+}
+
 /// An owner whose drop panics: the deleter returns to C normally.
 #[test]
 fn a_drop_panic_does_not_leave_the_deleter() {

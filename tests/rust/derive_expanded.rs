@@ -106,6 +106,56 @@ mod layout_in_and_out {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(
+    clippy::inline_always,
+    clippy::needless_borrows_for_generic_args,
+    clippy::question_mark,
+    reason = "clippy allows it in the output of a macro"
+)]
+#[forbid(unsafe_code)]
+mod stated {
+    use tensors::{DataRef, DataType, ImportedStorage, Order, Storage};
+
+    include!("../../dlpack-derive/tests/expand/stated.expanded.rs");
+
+    #[derive(Clone, Copy)]
+    pub(crate) struct Bytes;
+
+    impl From<Bytes> for DataType {
+        fn from(_: Bytes) -> Self {
+            Self::U8
+        }
+    }
+
+    pub(crate) struct Tensor {
+        pub(crate) bytes: Vec<u8>,
+        pub(crate) strides: [usize; 1],
+        pub(crate) kind: Bytes,
+    }
+
+    impl Tensor {
+        fn dims(&self) -> [usize; 1] {
+            [self.len()]
+        }
+
+        fn len(&self) -> usize {
+            self.bytes.len() - 12
+        }
+    }
+
+    impl Storage for Tensor {
+        fn data(&self) -> DataRef<'_> {
+            self.bytes.data()
+        }
+    }
+
+    impl Constant {
+        const SHAPE: [u8; 2] = [2, 3];
+        const ORDER: Order = Order::RowMajor;
+    }
+}
+
+#[deny(warnings, clippy::pedantic)]
 #[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod flex {
@@ -130,6 +180,20 @@ mod pointer {
     use std::sync::Arc;
 
     include!("../../dlpack-derive/tests/expand/pointer.expanded.rs");
+
+    /// Clones own the same memory.
+    #[derive(Clone)]
+    pub(crate) struct Memory(pub(crate) Arc<[core::sync::atomic::AtomicU8]>);
+
+    impl Memory {
+        fn data(&self) -> *mut u8 {
+            self.0.as_ptr().cast_mut().cast()
+        }
+
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+    }
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -201,6 +265,17 @@ fn the_expansion_of_every_role_works() {
 }
 
 #[test]
+fn the_expansion_of_stated_parts_works() {
+    let tensor = stated::Tensor { bytes: vec![0; 16], strides: [1], kind: stated::Bytes };
+    let tensor = stated::Stated(tensor).into_dlpack().unwrap();
+    assert_eq!((tensor.shape(), tensor.dtype()), (&[4][..], DataType::U8));
+    let image = image::Image { data: vec![0; 12], shape: [2, 2, 3] };
+    let tensor = image.into_dlpack().unwrap().import().unwrap();
+    let error = stated::Constant::from_dlpack(tensor).map(|constant| constant.data).unwrap_err();
+    assert_eq!(error.to_string(), "`Constant`: expected 2 dimensions, got 3");
+}
+
+#[test]
 fn the_expansion_of_a_generic_struct_works() {
     let batch = generic::Batch::<'_, _, _, 2> { data: &[0_i32; 12], strides: [6, 2, 1] };
     assert_eq!(batch.tensor().unwrap().shape(), [2, 3, 2]);
@@ -255,6 +330,11 @@ fn the_expansion_of_a_raw_pointer_works() {
     let pointer = pointer::Pointer { pixels: file.as_ptr(), size: 2, file };
     assert_eq!(pointer.tensor().unwrap().numel(), 2);
     assert_eq!(pointer.file.len(), 2);
+    assert!(pointer.to_dlpack().unwrap().is_read_only());
+    let memory: Vec<_> = (0..3_u8).map(core::sync::atomic::AtomicU8::new).collect();
+    let handle = pointer::Handle(pointer::Memory(memory.into()));
+    let shared = handle.to_dlpack().unwrap();
+    assert!(!shared.is_read_only() && handle.into_dlpack().unwrap().shape() == [3]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use core::fmt::Debug;
 use core::marker::PhantomData;
+use core::ops::Deref;
 use std::sync::Arc;
 
 use tensors::{AsDims, Complex, DLPackExport, DataType, Element, Storage};
@@ -136,4 +137,38 @@ fn the_last_field_may_be_unsized() {
     assert_eq!(tensor.shape(), [3]);
     let erased: Box<Tail<dyn Storage + Send>> = Box::new(Tail { shape: [1], data: vec![1_u8] });
     assert_eq!(erased.into_dlpack().unwrap().dtype(), DataType::U8);
+}
+
+/// A generic type of another crate may be `Deref` only, with any parameters.
+#[test]
+fn generic_owner_that_derefs() {
+    struct Pool<T, A> {
+        items: Vec<T>,
+        _allocator: A,
+    }
+    impl<T, A> Deref for Pool<T, A> {
+        type Target = [T];
+        fn deref(&self) -> &[T] {
+            &self.items
+        }
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Pooled<T, A> {
+        #[dlpack(slice = T)]
+        data: Pool<T, A>,
+        shape: [usize; 1],
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Listed<T> {
+        #[dlpack(slice = T, shared)]
+        data: Arc<[T]>,
+        shape: [usize; 1],
+    }
+    let data = Pool { items: vec![1_i32, 2], _allocator: () };
+    let tensor = Pooled { data, shape: [2] }.into_dlpack().unwrap();
+    assert_eq!((tensor.dtype(), tensor.shape()), (DataType::I32, &[2][..]));
+    let listed = Listed { data: Arc::from([1.0_f32]), shape: [1] };
+    assert_eq!(listed.to_dlpack().unwrap().data_ptr(), listed.data.as_ptr().cast());
 }

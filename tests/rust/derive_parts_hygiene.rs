@@ -22,6 +22,10 @@ mod shadowed {
     pub(super) struct Storage;
     pub(super) struct AsLayout;
     pub(super) struct Error;
+    pub(super) struct Field;
+    pub(super) struct FieldType;
+    pub(super) fn field() {}
+    pub(super) struct str;
     pub(super) struct bool;
     pub(super) struct u8;
     pub(super) struct usize;
@@ -45,6 +49,21 @@ mod shadowed {
     pub(super) struct Pixel {
         pub(super) r#in: u16,
         pub(super) out: u16,
+    }
+
+    #[derive(::std::clone::Clone, ::std::marker::Copy, ::tensors::Record)]
+    #[dlpack(crate = ::tensors, any_bits)]
+    #[repr(C)]
+    pub(super) struct Sample {
+        /// Documented, as the constant is.
+        pub(super) r#type: ::core::primitive::u16,
+        pub(super) name: Pixel,
+        __part0: ::core::primitive::u16,
+    }
+
+    impl Sample {
+        pub(super) const NONE: Self =
+            Self { r#type: 0, name: Pixel { r#in: 0, out: 0 }, __part0: 0 };
     }
 
     #[derive(
@@ -82,7 +101,7 @@ mod shadowed {
     }
 }
 
-use shadowed::{Buffer, Kind, Layout, Pixel};
+use shadowed::{Buffer, Kind, Layout, Pixel, Sample};
 
 #[derive(::tensors::DLPackExport)]
 #[dlpack(crate = ::tensors)]
@@ -112,16 +131,26 @@ fn without_a_prelude_and_among_shadows() {
     let text = DataType::try_from(Kind::Ok);
     assert_eq!(text, ::core::result::Result::Err(Error::NoDType { variant: "Ok" }));
     assert_eq!(Kind::Ordered, Kind::Ordered);
+    assert_eq!(Sample::TYPE.name(), "type");
+    assert_eq!((Sample::NAME.offset(), Sample::NAME.axes()), (2, &[2][..]));
+    let _ = Sample::NONE;
 }
 
 /// Items whose every part has a user-defined name.
 macro_rules! parts {
-    ($krate:path, $element:ident($number:ty), $kind:ident $variant:ident = $dtype:ident,
+    ($krate:path, $element:ident($number:ty), $record:ident $field:ident, $kind:ident $variant:ident = $dtype:ident,
      $storage:ident $held:ident($owner:ty), $layout:ident $shape:ident: $dims:ty) => {
         #[derive(::std::clone::Clone, ::std::marker::Copy, ::tensors::Element)]
         #[dlpack(crate = $krate)]
         #[repr(transparent)]
         struct $element([$number; 2]);
+
+        #[derive(::std::clone::Clone, ::std::marker::Copy, ::tensors::Record)]
+        #[dlpack(crate = $krate)]
+        #[repr(C)]
+        struct $record {
+            $field: $element,
+        }
 
         #[derive(::tensors::DataType)]
         #[dlpack(crate = $krate)]
@@ -145,7 +174,8 @@ macro_rules! parts {
     };
 }
 
-parts!(::tensors, Made(f32), Named Byte = U8, Held Numbers(::std::vec::Vec<Made>), Flat n: [u8; 1]);
+parts!(::tensors, Made(f32), Row cell, Named Byte = U8, Held Numbers(::std::vec::Vec<Made>),
+    Flat n: [u8; 1]);
 
 #[::std::prelude::v1::test]
 fn made_by_a_macro() {
@@ -153,6 +183,8 @@ fn made_by_a_macro() {
     use ::std::{assert_eq, matches};
     use ::tensors::{AsLayout, DataType, Element, Slot, Storage};
     assert_eq!(Made::AXES, [2]);
+    assert_eq!(Row::CELL.axes(), [2]);
+    let _ = Row { cell: Made([0.0; 2]) }.cell;
     let held = Held::Numbers(::std::vec![Made([0.5, 1.5]); 3]);
     let flat = Flat { n: [3] };
     let mut slot = Slot::new();

@@ -156,3 +156,176 @@ fn a_length_in_the_attribute() {
     assert_eq!(foreign.elements::<i8>(), [1, 2, 3]);
     foreign.delete(Farewell::Plain);
 }
+
+/// An image of a C library, with a reference count and padded rows, as OpenCV's `Mat`.
+#[expect(clippy::unused_self, reason = "as the functions of a library")]
+mod c {
+    use core::ptr::{self, NonNull};
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Arc;
+
+    struct Image {
+        count: AtomicUsize,
+        pixels: [u8; 16],
+        drops: Arc<AtomicUsize>,
+    }
+
+    pub(crate) struct Mat(NonNull<Image>);
+
+    // SAFETY: the count is atomic, and the pixels are only accessed through pointers.
+    unsafe impl Send for Mat {}
+
+    impl Mat {
+        pub(crate) fn new(drops: &Arc<AtomicUsize>) -> Self {
+            let pixels = core::array::from_fn(|index| u8::try_from(index).unwrap());
+            let image = Image { count: AtomicUsize::new(1), pixels, drops: drops.clone() };
+            Self(NonNull::from(Box::leak(Box::new(image))))
+        }
+
+        pub(crate) fn data(&self) -> *mut u8 {
+            // SAFETY: the count of this handle keeps the image alive.
+            unsafe { (&raw mut (*self.0.as_ptr()).pixels).cast() }
+        }
+
+        fn count(&self) -> &AtomicUsize {
+            // SAFETY: the count of this handle keeps the image alive.
+            unsafe { &(*self.0.as_ptr()).count }
+        }
+
+        pub(crate) fn owners(&self) -> usize {
+            self.count().load(Ordering::Relaxed)
+        }
+
+        pub(crate) fn rows(&self) -> i32 {
+            2
+        }
+
+        pub(crate) fn step(&self) -> usize {
+            8
+        }
+
+        pub(crate) fn len(&self) -> usize {
+            16
+        }
+    }
+
+    impl Clone for Mat {
+        fn clone(&self) -> Self {
+            self.count().fetch_add(1, Ordering::Relaxed);
+            Self(self.0)
+        }
+    }
+
+    impl Drop for Mat {
+        fn drop(&mut self) {
+            if self.count().fetch_sub(1, Ordering::AcqRel) == 1 {
+                // SAFETY: it was made from a box, and this was the last owner.
+                let image = unsafe { Box::from_raw(self.0.as_ptr()) };
+                image.drops.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// A type whose clones are copies.
+    pub(crate) struct Deep(pub(crate) *mut u8);
+
+    // SAFETY: the pixels are leaked and not accessed.
+    unsafe impl Send for Deep {}
+
+    impl Deep {
+        pub(crate) fn new() -> Self {
+            Self(ptr::from_mut(Box::leak(Box::new([0_u8; 4]))).cast())
+        }
+
+        pub(crate) fn data(&self) -> *mut u8 {
+            self.0
+        }
+    }
+
+    impl Clone for Deep {
+        fn clone(&self) -> Self {
+            Self::new()
+        }
+    }
+
+    impl Drop for Deep {
+        fn drop(&mut self) {
+            // SAFETY: it was made from a box, and this is the only owner.
+            drop(unsafe { Box::from_raw(self.0.cast::<[u8; 4]>()) });
+        }
+    }
+}
+
+/// The handle is both the owner and the source of the pointer.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+#[dlpack(shape(self.mat.rows(), 2, 3), byte_strides(self.mat.step(), 3, 1))]
+#[allow(clippy::unnecessary_safety_comment, reason = "an assertion has the span of the type")]
+struct Image {
+    // SAFETY: the handle keeps the pixels, which only pointers access.
+    #[dlpack(unsafe(mut ptr, len(bytes) = self.mat.len()), with = c::Mat::data, shared)]
+    mat: c::Mat,
+}
+
+#[test]
+fn a_handle_with_a_reference_count_is_shared() {
+    let drops = Arc::default();
+    let image = Image { mat: c::Mat::new(&drops) };
+    let first = ImportedStorage::from(image.to_dlpack().unwrap());
+    let second = ImportedStorage::from(image.to_dlpack().unwrap());
+    assert_eq!((first.data(), image.mat.owners()), (image.mat.data(), 3));
+    assert!(first.is_writable());
+    assert_eq!(second.elements::<u8>(), [0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13]);
+    first.delete_elsewhere(Farewell::Plain);
+    let moved = ImportedStorage::from(image.into_dlpack().unwrap());
+    assert!(moved.is_writable());
+    moved.delete(Farewell::Plain);
+    assert_eq!(drops.load(Ordering::Relaxed), 0);
+    second.delete_elsewhere(Farewell::Scribbled);
+    assert_eq!(drops.load(Ordering::Relaxed), 1);
+}
+
+/// The pointer in a field of its own, and READ_ONLY.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, shape(len))]
+struct Rows {
+    // SAFETY: the handle keeps the pixels, and no one writes them.
+    #[dlpack(unsafe(ptr, len(bytes) = len))]
+    first: *const u8,
+    len: isize,
+    #[dlpack(owner, shared)]
+    handle: c::Mat,
+}
+
+// SAFETY: the pointer is into the memory of the handle, which is `Send`.
+unsafe impl Send for Rows {}
+
+#[test]
+fn an_owner_beside_the_pointer_is_shared() {
+    let drops = Arc::default();
+    let handle = c::Mat::new(&drops);
+    let rows = |len| Rows { first: handle.data(), len, handle: handle.clone() };
+    let tensor = rows(16).to_dlpack().unwrap();
+    assert!(tensor.is_read_only() && tensor.data_ptr() == handle.data().cast_const());
+    assert_eq!(handle.owners(), 2);
+    assert_eq!(rows(-1).to_dlpack().unwrap_err(), Error::SizeOverflow);
+    assert_eq!(handle.owners(), 2);
+    drop(tensor);
+    assert_eq!(handle.owners(), 1);
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, shape(4))]
+#[allow(clippy::unnecessary_safety_comment, reason = "an assertion has the span of the type")]
+struct Copied {
+    // SAFETY: the owner keeps the pixels, which only pointers access.
+    #[dlpack(unsafe(mut ptr, len(bytes) = 4), with = c::Deep::data, shared)]
+    deep: c::Deep,
+}
+
+#[test]
+fn a_clone_with_other_memory_is_not_shared() {
+    let copied = Copied { deep: c::Deep::new() };
+    assert_eq!(copied.to_dlpack().unwrap_err(), Error::NotShareable);
+    assert!(!copied.into_dlpack().unwrap().is_read_only());
+}

@@ -1,7 +1,10 @@
 //! `with = path`: functions that convert the types of other crates; dimensions that methods
 //! compute.
 
-use tensors::{AsLayout, DLPackExport, DataType, Device, Error, Order};
+use tensors::{
+    AsLayout, DLPackExport, DLPackImport, DataType, Device, Error, FromLayout, ImportedStorage,
+    ImportedTensor, Order,
+};
 
 /// Types as another crate has them: no trait of this crate.
 mod theirs {
@@ -70,6 +73,23 @@ fn blob(kind: theirs::DType, axes: theirs::Axes, place: u8) -> Result<Vec<i64>, 
     let tensor = blob.into_dlpack()?;
     assert_eq!(tensor.shape(), [2, 3]);
     Ok(tensor.strides().to_vec())
+}
+
+/// A field with the name of a role has that role, also where a function converts it.
+#[test]
+fn fields_with_the_names_of_roles_are_converted() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Named {
+        data: Vec<u16>,
+        #[dlpack(with = dims)]
+        shape: theirs::Shape,
+        #[dlpack(with = device)]
+        device: theirs::Gpu,
+    }
+    let named =
+        Named { data: vec![1, 2], shape: theirs::Shape(vec![1, 2]), device: theirs::Gpu(0) };
+    assert_eq!(named.into_dlpack().unwrap().shape(), [1, 2]);
 }
 
 /// Functions convert the types of other crates, and may refuse.
@@ -208,4 +228,129 @@ fn entries_that_are_not_in_use_may_be_anything() {
     assert_eq!(exported(2), Ok(vec![2, 3]));
     assert_eq!(exported(3), Err(Error::DimTooLarge { axis: 2 }));
     assert_eq!(exported(5), Err(Error::DimTooLarge { axis: 2 }));
+}
+
+fn to_shape(dims: Vec<usize>) -> theirs::Shape {
+    theirs::Shape(dims)
+}
+
+fn to_axes(order: Order) -> theirs::Axes {
+    if order == Order::RowMajor { theirs::Axes::C } else { theirs::Axes::Fortran }
+}
+
+fn to_kind(dtype: DataType) -> Result<theirs::DType, String> {
+    match dtype {
+        DataType::I8 => Ok(theirs::DType::I8),
+        DataType::BOOL => Ok(theirs::DType::Bool),
+        other => Err(format!("no type for {other}")),
+    }
+}
+
+fn to_gpu(device: Device) -> theirs::Gpu {
+    theirs::Gpu(u8::from(device != Device::CPU))
+}
+
+/// A layout of another crate's types, which both directions convert.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = tensors)]
+struct Both {
+    data: ImportedStorage,
+    #[dlpack(with(dims, to_shape))]
+    shape: theirs::Shape,
+    #[dlpack(order, with(order, to_axes))]
+    axes: theirs::Axes,
+    #[dlpack(dtype, with(dtype, to_kind))]
+    kind: theirs::DType,
+    #[dlpack(device, with(device, to_gpu))]
+    place: theirs::Gpu,
+}
+
+#[derive(AsLayout, FromLayout)]
+#[dlpack(crate = tensors)]
+struct Steps {
+    #[dlpack(shape, with(dims, to_pair))]
+    extent: theirs::Shape,
+    #[dlpack(strides, with(dims, to_pair))]
+    steps: theirs::Shape,
+}
+
+fn to_pair(list: [u8; 2]) -> theirs::Shape {
+    theirs::Shape(list.map(usize::from).to_vec())
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = tensors)]
+struct Stepped {
+    data: ImportedStorage<i8>,
+    #[dlpack(layout)]
+    steps: Steps,
+}
+
+/// A list of a fixed capacity that a function makes.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = tensors)]
+struct Roomy {
+    data: ImportedStorage<i8>,
+    #[dlpack(shape, with(dims, to_four))]
+    extent: theirs::Shape,
+    #[dlpack(ndim)]
+    rank: u8,
+}
+
+fn to_four(list: [usize; 4]) -> theirs::Shape {
+    theirs::Shape(list.to_vec())
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors)]
+struct Source {
+    data: Vec<i8>,
+    shape: Vec<usize>,
+    strides: Vec<usize>,
+}
+
+fn source(shape: &[usize], strides: &[usize]) -> ImportedTensor {
+    let (shape, strides) = (shape.to_vec(), strides.to_vec());
+    let source = Source { data: vec![0; 400], shape, strides };
+    source.into_dlpack().unwrap().import().unwrap()
+}
+
+#[test]
+fn imports_convert_fields() {
+    let both = Both::from_dlpack(source(&[2, 3], &[1, 2])).unwrap();
+    assert_eq!((&both.shape.0[..], both.place.0), (&[2, 3][..], 0));
+    assert!(matches!((&both.axes, &both.kind), (theirs::Axes::Fortran, theirs::DType::I8)));
+    assert_eq!(both.into_dlpack().unwrap().strides(), [1, 2]);
+    let bytes = vec![0_u8; 3];
+    let bytes = Bytes(bytes).into_dlpack().unwrap().import().unwrap();
+    let error = Both::from_dlpack(bytes).map(|both| both.data).unwrap_err();
+    assert_eq!(error.to_string(), "no type for uint8");
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors, shape(3))]
+struct Bytes(#[dlpack(data)] Vec<u8>);
+
+#[test]
+fn lists_that_a_function_takes_are_requirements() {
+    let stepped = Stepped::from_dlpack(source(&[2, 3], &[4, 1])).unwrap();
+    assert_eq!(
+        (&stepped.steps.extent.0[..], &stepped.steps.steps.0[..]),
+        (&[2, 3][..], &[4, 1][..])
+    );
+    assert_eq!(stepped.into_dlpack().unwrap().strides(), [4, 1]);
+    let refused = |tensor: ImportedTensor| {
+        assert!(Stepped::accepts(&tensor).is_err());
+        Stepped::from_dlpack(tensor).map(|stepped| stepped.data).unwrap_err().to_string()
+    };
+    assert_eq!(refused(source(&[6], &[1])), "`Stepped`: expected 2 dimensions, got 1");
+    let long = refused(source(&[1, 300], &[300, 1]));
+    assert_eq!(
+        long,
+        "dimension 1 of the tensor is 300, which does not fit in the `u8` of `Stepped`"
+    );
+    let roomy = Roomy::from_dlpack(source(&[2, 3], &[3, 1])).unwrap();
+    assert_eq!((&roomy.extent.0[..], roomy.rank), (&[2, 3, 0, 0][..], 2));
+    assert_eq!(roomy.into_dlpack().unwrap().shape(), [2, 3]);
+    assert!(Roomy::accepts(&source(&[1; 5], &[1; 5])).is_err());
 }

@@ -10,13 +10,16 @@ mod devices {
     mod failures;
     mod five_functions;
     mod frees;
+    mod imports;
     mod lost;
+    mod memory_types;
     pub(crate) mod npu;
     #[path = "../exchange/host.rs"]
     #[allow(dead_code, reason = "the tests of the exchange table use the rest")]
     pub(crate) mod objects;
     mod order;
     mod own_copies;
+    mod pool;
     mod rules;
     mod sets;
     mod synchronized;

@@ -471,3 +471,12 @@ fn rows_and_cows_are_storages() {
     check(Cow::<'static, [i32]>::Owned(FLAT.to_vec()), &[2, 3], Flags::NONE);
     check(Cow::<'static, [[i32; 3]]>::Owned(ROWS.to_vec()), &[2], Flags::NONE);
 }
+
+/// More dimensions than the slot has room for are freed with the packet.
+#[test]
+fn a_failed_export_of_many_dimensions_returns_the_value() {
+    let owner = Owner::new(Vec::<i32>::new(), &[1; 12]);
+    let (owner, error) = owner.try_into_dlpack().unwrap_err();
+    assert_eq!(error, Error::OutOfBounds { start: 0, end: 4, len: 0 });
+    assert_eq!(owner.tensor().unwrap_err(), error);
+}

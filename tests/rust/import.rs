@@ -1,7 +1,7 @@
 //! Import: which foreign structs are valid, how they are read, and that the
 //! deleter runs exactly once.
 //!
-//! The letters with numbers name the rules of `docs/SAFETY.md`, section "Import".
+//! The letters with numbers name the rules of `docs/soundness.md`, section "Import".
 
 mod import {
     pub(crate) mod accepts;
@@ -9,6 +9,7 @@ mod import {
     pub(crate) mod block_layouts;
     pub(crate) mod blocks;
     pub(crate) mod byte_wise;
+    mod elements_as;
     pub(crate) mod forge;
     pub(crate) mod large_elements;
     pub(crate) mod one_slice;
@@ -24,4 +25,5 @@ mod import {
     mod sub_views;
     pub(crate) mod views;
     mod windows;
+    mod zipped;
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::{
-    DLPackExport, DataType, Device, Flags, ImportedSlice, ImportedStorage, MetadataField, Mismatch,
-    MismatchKind, Order, SharedBuffer, SharedOwner, Storage, Version,
+    DLPackExport, DataType, Device, Flags, ImportError, ImportedSlice, ImportedStorage,
+    MetadataField, Mismatch, MismatchKind, Order, SharedBuffer, SharedOwner, Storage, Version,
 };
 
 fn owner() -> Owner<Arc<[u16]>> {
@@ -89,6 +89,15 @@ fn requirements_are_printed_as_sentences() {
     assert_eq!(
         said(MismatchKind::Contiguous { order: Some(Order::ColumnMajor), no_strides: false }),
         "`Image`: expected contiguous elements in column-major order, got other strides"
+    );
+    let alone = MismatchKind::Fit { number: MetadataField::Offset, found: 300, int: "u8" };
+    assert_eq!(alone.to_string(), "the offset of the tensor is 300, which does not fit in `u8`");
+    let alone = MismatchKind::Contiguous { order: None, no_strides: true };
+    assert_eq!(alone.to_string(), "expected contiguous elements, got other strides");
+    let none = MismatchKind::Variant(vec![("A", ImportError::from(alone))]);
+    assert_eq!(
+        none.to_string(),
+        "no variant accepts the tensor; `A`: expected contiguous elements, got other strides"
     );
     let types = |needed| said(MismatchKind::DType { needed, found: DataType::F32 });
     assert_eq!(types(vec![DataType::BF16]), "`Image`: expected bfloat16, got float32");

@@ -47,9 +47,11 @@ pub(crate) enum Contribute {
     Develop(With),
     /// Build and run an example; without a name, list the examples
     Example { name: Option<String> },
+    /// Check format, lints and unit tests of the two crates, in a minute
+    Check,
     /// Run the tests; `--full` adds libraries, lints and Miri, `--step ui` selects steps
     Test(Test),
-    /// Check the rules of docs/SAFETY.md, and the code and files that docs/ names
+    /// Check the rules of docs/soundness.md, and the code and files that docs/ names
     Rules,
     /// Remove one check at a time and require that its test fails
     Mutants(Mutants),
@@ -63,7 +65,7 @@ pub(crate) enum Contribute {
     Matrix,
     /// Measure how each library treats hostile and odd tensors; writes docs/conformance.md
     Conformance,
-    /// Draw the pictures of the README (installs PyTorch)
+    /// Draw the pictures of docs/pictures (installs PyTorch)
     Pictures,
     /// Run a benchmark, or write docs/benchmarks.md; without a name, list them
     #[command(arg_required_else_help = true)]
@@ -305,6 +307,7 @@ mod tests {
     #[test]
     fn commands_without_options_are_parsed() {
         assert_eq!(parse(""), Ok(None));
+        assert_eq!(contribute("check"), Contribute::Check);
         assert_eq!(contribute("rules"), Contribute::Rules);
         assert_eq!(contribute("conformance"), Contribute::Conformance);
         assert_eq!(contribute("matrix"), Contribute::Matrix);

@@ -3,9 +3,10 @@
 mod queue;
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -290,6 +291,13 @@ pub(crate) fn answer_of(program: &str, arguments: &[&str]) -> Option<String> {
         .ok()
         .filter(|output| output.status.success())
         .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// `PATH` with a folder of programs before the others.
+pub(crate) fn path_with(folder: &Path) -> Outcome<OsString> {
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(folder.to_owned()).chain(std::env::split_paths(&rest)))
+        .map_err(|error| format!("{} cannot be a part of PATH ({error}).", folder.display()))
 }
 
 fn spell(command: &Command) -> String {

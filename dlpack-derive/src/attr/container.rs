@@ -4,21 +4,21 @@ use proc_macro2::{Ident, Span};
 use syn::{DeriveInput, ExprPath, Path, WherePredicate};
 
 use super::require::{self, Require};
-use super::value::{self, ConstDType, ConstOrder, WrittenDim};
+use super::value;
 use super::words::{self, Node, packed};
+use super::written::{self, Stated};
 use super::{Item, Spanned, flag};
 use crate::ctxt::Ctxt;
-use crate::symbol::Unit;
+use crate::symbol::Role;
 use crate::{message, symbol};
 
 /// The attributes on the struct or enum.
 #[derive(Default)]
 pub(crate) struct StructAttrs {
-    krate: Option<Path>,
-    pub(crate) shape: Option<Spanned<Vec<WrittenDim>>>,
-    pub(crate) strides: Option<(Unit, Spanned<Vec<WrittenDim>>)>,
-    pub(crate) order: Option<Spanned<Option<ConstOrder>>>,
-    pub(crate) dtype: Option<Spanned<Option<ConstDType>>>,
+    /// The path of `dlpack_traits`, if it is not the default.
+    pub(crate) krate: Option<Path>,
+    /// The parts of the layout that are stated here, one for each role.
+    pub(crate) stated: Vec<Stated>,
     pub(crate) padded: Option<Ident>,
     pub(crate) spare_capacity: Option<Ident>,
     pub(crate) read_only: Option<Ident>,
@@ -53,30 +53,30 @@ impl StructAttrs {
         let mut krate_unread = false;
         let unread = words::for_each(cx, &input.attrs, &node, |item| {
             let before = cx.count();
-            match item.word().as_str() {
+            let word = item.word();
+            let role = if word == symbol::BYTE_STRIDES {
+                Some(Role::Strides)
+            } else {
+                Role::of_word(&word)
+            };
+            if let Some(role) = role {
+                let stated = written::stated(cx, &item, role);
+                attrs.names_unread |= cx.count() > before;
+                match attrs.stated(role) {
+                    Some(first) => cx.push(message::contradiction(&stated.key, &first.key)),
+                    None => attrs.stated.push(stated),
+                }
+                return;
+            }
+            match word.as_str() {
                 symbol::CRATE => {
                     attrs.krate = value::krate(cx, &item);
                     krate_unread = cx.count() > before;
-                }
-                symbol::SHAPE => {
-                    attrs.shape = Some(item.spanned(value::dims(cx, &item)));
-                    attrs.names_unread |= cx.count() > before;
-                }
-                word @ (symbol::STRIDES | symbol::BYTE_STRIDES) => {
-                    let unit = if word == symbol::STRIDES { Unit::Elements } else { Unit::Bytes };
-                    let list = item.spanned(value::dims(cx, &item));
-                    attrs.names_unread |= cx.count() > before;
-                    match &attrs.strides {
-                        Some((_, first)) => cx.push(message::contradiction(&list.key, &first.key)),
-                        None => attrs.strides = Some((unit, list)),
-                    }
                 }
                 symbol::SKIP => {
                     attrs.skip = Some(item.spanned(value::field_names(cx, &item)));
                     attrs.names_unread |= cx.count() > before;
                 }
-                symbol::ORDER => attrs.order = Some(item.spanned(value::order(cx, &item))),
-                symbol::DTYPE => attrs.dtype = Some(item.spanned(value::dtype(cx, &item))),
                 symbol::BOUND => attrs.bound = Some(item.spanned(value::bound(cx, &item))),
                 symbol::REQUIRE => attrs.require = Some(item.spanned(require::require(cx, &item))),
                 symbol::CONSTRUCT => {
@@ -93,35 +93,25 @@ impl StructAttrs {
         attrs
     }
 
-    /// The path of `dlpack_traits`, if it is not the default.
-    pub(crate) fn krate(&self) -> Option<&Path> {
-        self.krate.as_ref()
+    /// The part of the layout with that role, if it is stated here.
+    pub(crate) fn stated(&self, role: Role) -> Option<&Stated> {
+        self.stated.iter().find(|stated| stated.role == role)
     }
 
     /// The keys that only apply to a whole tensor.
     pub(crate) fn beside_a_layout(&self) -> impl Iterator<Item = &Ident> {
-        let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
+        let of_tensor = [Role::DType, Role::Device].map(|role| self.stated(role));
         let require = self.require.as_ref().map(|require| &require.key);
         let construct = self.construct.as_ref().map(|construct| &construct.key);
         let validate = self.validate.as_ref().map(|validate| &validate.key);
-        let keys = [
-            dtype,
-            self.transparent.as_ref(),
-            self.read_only.as_ref(),
-            require,
-            construct,
-            validate,
-        ];
-        keys.into_iter().flatten()
+        let (transparent, read_only) = (self.transparent.as_ref(), self.read_only.as_ref());
+        let keys = [transparent, read_only, require, construct, validate];
+        of_tensor.into_iter().flatten().map(|stated| &stated.key).chain(keys.into_iter().flatten())
     }
 
     /// The keys that describe the layout of this struct itself.
     pub(crate) fn of_a_tensor(&self) -> impl Iterator<Item = &Ident> {
-        let shape = self.shape.as_ref().map(|shape| &shape.key);
-        let strides = self.strides.as_ref().map(|(_, strides)| &strides.key);
-        let order = self.order.as_ref().map(|order| &order.key);
-        let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
         let flags = [self.padded.as_ref(), self.spare_capacity.as_ref()];
-        [shape, strides, order, dtype].into_iter().chain(flags).flatten()
+        self.stated.iter().map(|stated| &stated.key).chain(flags.into_iter().flatten())
     }
 }

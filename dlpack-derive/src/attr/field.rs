@@ -6,7 +6,8 @@ use proc_macro2::{Ident, Span};
 use syn::{ExprPath, Field, Type, Variant};
 
 use super::item::{Item, Value};
-use super::value::{self, RawLen};
+use super::pointer::{self, RawLen};
+use super::value;
 use super::words::{self, Node, Words};
 use super::{Spanned, expect_no_value, flag};
 use crate::ctxt::Ctxt;
@@ -34,8 +35,9 @@ pub(crate) struct FieldAttrs {
     pub(crate) slice: Option<Spanned<Option<Type>>>,
     /// `shared`.
     pub(crate) shared: Option<Ident>,
-    /// `with = path`: the function that converts the field.
-    pub(crate) with: Option<Spanned<Option<ExprPath>>>,
+    /// `with = path`: the function that converts the field for an export, and that of an import in
+    /// `with(path, path)`.
+    pub(crate) with: Option<Spanned<Vec<ExprPath>>>,
     /// The span of `skip`, or of the name in a list on the struct.
     pub(crate) skip: Option<Span>,
     /// For imports: the elements are copied into this field.
@@ -73,7 +75,7 @@ impl FieldAttrs {
                     attrs.roles.push(Mark { role: Role::Offset, unit: Unit::Bytes, key: item.key });
                 }
                 symbol::UNSAFE => {
-                    attrs.raw_len = value::raw(cx, &item);
+                    attrs.raw_len = pointer::raw(cx, &item);
                     attrs.raw = true;
                     attrs.roles.push(Mark {
                         role: Role::Data,
@@ -82,7 +84,7 @@ impl FieldAttrs {
                     });
                 }
                 symbol::SLICE => attrs.slice = Some(item.spanned(value::element(cx, &item))),
-                symbol::WITH => attrs.with = Some(item.spanned(value::function(cx, &item))),
+                symbol::WITH => attrs.with = Some(item.spanned(value::functions(cx, &item))),
                 symbol::SHARED => attrs.shared = Some(flag(cx, &item)),
                 symbol::COPY => attrs.copy = Some(flag(cx, &item)),
                 symbol::DEFAULT => {

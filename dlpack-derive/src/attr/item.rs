@@ -1,6 +1,7 @@
 //! One item of `#[dlpack(...)]`: [`Item`], [`Value`].
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
 /// `key`, `key = value` or `key(...)`.
@@ -39,6 +40,28 @@ impl Item {
     /// The key as a word.
     pub(crate) fn word(&self) -> String {
         self.key.unraw().to_string()
+    }
+
+    /// The span of its value, or else of its key.
+    pub(crate) fn place(&self) -> Span {
+        self.value.span().unwrap_or_else(|| self.key.span())
+    }
+
+    /// The tokens after a `=`, and the span for an error if there are none. A list is one token.
+    pub(crate) fn assigned(&self) -> (TokenStream, Span) {
+        match &self.value {
+            Value::None => (TokenStream::new(), self.key.span()),
+            Value::Assigned(tokens, eq) => (tokens.clone(), *eq),
+            Value::List(list) => (list.to_token_stream(), list.span()),
+        }
+    }
+
+    /// The same, of a list those in it.
+    pub(crate) fn assigned_or_listed(&self) -> (TokenStream, Span) {
+        match &self.value {
+            Value::List(list) => (list.stream(), list.span()),
+            _ => self.assigned(),
+        }
     }
 
     /// The single word after a `=`, which may be the name of a field.

@@ -6,16 +6,19 @@ mod container;
 mod field;
 mod item;
 mod parse;
+mod pointer;
 mod require;
 mod value;
 mod words;
+mod written;
 
 pub(crate) use container::StructAttrs;
 pub(crate) use field::{FieldAttrs, VariantAttrs};
 pub(crate) use item::{Item, Value};
 pub(crate) use require::Require;
-pub(crate) use value::{ConstDType, ConstOrder, WrittenDim, krate};
+pub(crate) use value::{ConstDType, ConstOrder, dtype, krate};
 pub(crate) use words::{Words, packed, reprs};
+pub(crate) use written::{Stated, StatedValue, Written};
 
 use proc_macro2::Ident;
 

@@ -10,7 +10,8 @@ use syn::{Attribute, Meta};
 
 use super::item::{Item, Value};
 use crate::ctxt::Ctxt;
-use crate::{message, symbol};
+use crate::message;
+use crate::symbol::{self, Role, Units};
 
 /// The items of all `#[dlpack(...)]` among these attributes. Checks that are the same for
 /// all words are made for the words in `here`; the caller must reject other words.
@@ -62,7 +63,11 @@ fn read(cx: &Ctxt, tokens: TokenStream, here: &[&str], items: &mut Vec<Item>) {
         if let Some(eq) = tokens.next_if(|token| is_punct(token, '=')) {
             item.beside = up_to_comma(&mut tokens);
             match &item.value {
-                Value::List(list) if here.contains(&item.word().as_str()) => {
+                // Above a struct, the list may be the unit of the value.
+                Value::List(list)
+                    if here.contains(&item.word().as_str())
+                        && !(here == symbol::ON_STRUCT && has_unit(&item)) =>
+                {
                     cx.push(message::value_after_a_list(&item.key, list, eq.span()));
                 }
                 _ => {}
@@ -83,7 +88,7 @@ fn read(cx: &Ctxt, tokens: TokenStream, here: &[&str], items: &mut Vec<Item>) {
 }
 
 /// The tokens before the next comma that is not between `<` and `>`.
-fn up_to_comma(tokens: &mut Peekable<IntoIter>) -> TokenStream {
+pub(super) fn up_to_comma(tokens: &mut Peekable<IntoIter>) -> TokenStream {
     let (mut depth, mut after_minus) = (0_usize, false);
     let next = || {
         let token = tokens.next_if(|token| depth > 0 || !is_punct(token, ','))?;
@@ -100,4 +105,8 @@ fn up_to_comma(tokens: &mut Peekable<IntoIter>) -> TokenStream {
 
 fn is_punct(token: &TokenTree, punct: char) -> bool {
     matches!(token, TokenTree::Punct(found) if found.as_char() == punct)
+}
+
+fn has_unit(item: &Item) -> bool {
+    Role::of_word(&item.word()).is_some_and(|role| role.units() == Units::Required)
 }

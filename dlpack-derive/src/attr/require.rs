@@ -51,8 +51,7 @@ const ASKED: [&str; 4] = [symbol::DEVICE, symbol::DTYPE, symbol::RANK, symbol::C
 pub(super) fn require(cx: &Ctxt, item: &Item) -> Require {
     let mut require = Require::default();
     let Value::List(list) = &item.value else {
-        let place = item.value.span().unwrap_or_else(|| item.key.span());
-        cx.push(message::expected_requirements(place));
+        cx.push(message::expected_requirements(item.place()));
         return require;
     };
     let before = cx.count();
@@ -64,7 +63,10 @@ pub(super) fn require(cx: &Ctxt, item: &Item) -> Require {
     let node = Node { name: &item.key, words: &ASKED, unknown: &unknown };
     words::distinct(cx, items, &node, |item| match item.word().as_str() {
         symbol::DEVICE => require.devices = one_or_more(cx, &item, device),
-        symbol::DTYPE => require.dtypes = one_or_more(cx, &item, dtype),
+        symbol::DTYPE => {
+            let dtype = |tokens| dtype(cx, tokens);
+            require.dtypes = one_or_more(cx, &item, dtype).into_iter().flatten().collect();
+        }
         symbol::RANK => require.ranks = one_or_more(cx, &item, rank),
         _ => require.contiguous = order(cx, &item),
     });
@@ -77,20 +79,11 @@ fn one_or_more<T>(
     item: &Item,
     read: impl Fn(TokenStream) -> Result<T, Option<TokenTree>>,
 ) -> Vec<T> {
-    let (tokens, place) = match &item.value {
-        Value::None => (TokenStream::new(), item.key.span()),
-        Value::Assigned(tokens, eq) => (tokens.clone(), *eq),
-        Value::List(list) => (list.stream(), list.span()),
-    };
+    let (tokens, place) = item.assigned_or_listed();
     let mut values = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
     loop {
-        let mut value = TokenStream::new();
-        let is_comma =
-            |token: &TokenTree| matches!(token, TokenTree::Punct(comma) if comma.as_char() == ',');
-        while let Some(token) = tokens.next_if(|token| !is_comma(token)) {
-            value.extend([token]);
-        }
+        let value = parse::up_to_comma(&mut tokens);
         let first = value.clone().into_iter().next();
         match read(value) {
             Ok(value) => values.push(value),
@@ -117,12 +110,10 @@ fn rank(tokens: TokenStream) -> Result<LitInt, Option<TokenTree>> {
     if fits { Ok(rank) } else { Err(None) }
 }
 
-fn dtype(tokens: TokenStream) -> Result<ConstDType, Option<TokenTree>> {
+/// The inner `None` was reported.
+fn dtype(cx: &Ctxt, tokens: TokenStream) -> Result<Option<ConstDType>, Option<TokenTree>> {
     let path = Path::parse_mod_style.parse2(tokens).map_err(|_| None)?;
-    Ok(match path.get_ident() {
-        Some(ident) => ConstDType::Named(ident.clone()),
-        None => ConstDType::Path(path),
-    })
+    Ok(value::const_dtype(cx, path))
 }
 
 /// `contiguous` means row-major, as in NumPy and PyTorch.

@@ -3,17 +3,12 @@
 use syn::GenericParam;
 use syn::spanned::Spanned as _;
 
-use super::role_field::role_field;
-use super::tensor::known_dtype;
-use crate::ast::is_phantom;
-use crate::ast::{Body, Field, Input, Variant};
-use crate::attr::{ConstDType, StructAttrs};
+use super::types;
+use crate::ast::{Body, Field, Input, is_phantom};
+use crate::attr::StructAttrs;
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::model::{
-    self, Beside, Data, Dim, Import, ImportVariant, Kind, Make, Placement, RoleField, Shape,
-    Source, Steps,
-};
+use crate::model::{self, Beside, Data, Given, Import, ImportVariant, Kind, Make, Part, Source};
 use crate::symbol::Role;
 
 /// The model of a struct or an enum that is imported.
@@ -29,21 +24,15 @@ pub(crate) fn check<'a>(
     if let Some(lifetime) = borrowed {
         cx.push(message::import_borrows(lifetime.apostrophe, input.ident));
     }
-    let required = attrs.require.iter().flat_map(|require| &require.value.dtypes);
-    for dtype in required {
-        if let ConstDType::Named(word) = dtype {
-            known_dtype(cx, word);
-        }
-    }
     let source = match (&input.body, super::kind(cx, input, attrs)) {
-        (Body::Enum(variants), Some(Kind::Enum(kept))) => {
+        (Body::Enum(_), Some(Kind::Enum(variants))) => {
             if let Some(construct) = &attrs.construct {
                 cx.push(message::construct_on_an_enum(&construct.key, input.ident));
             }
-            Some(Source::Enum(enumerated(cx, input, variants, kept)))
+            Some(Source::Enum(enumerated(cx, input, variants)))
         }
         (Body::Struct { fields, .. }, Some(Kind::Transparent(inner))) => {
-            let is_part = |field: &Field<'_>| field.member == *inner.member;
+            let is_part = |field: &Field<'_>| field.member == inner.member;
             let make = make(cx, input, attrs, fields, &|field| is_part(field).then_some("field"));
             refuse_copies(cx, fields);
             Some(Source::Transparent { inner, make })
@@ -54,14 +43,12 @@ pub(crate) fn check<'a>(
         _ => None,
     };
     Some(Import {
-        krate: attrs.krate(),
         ident: input.ident,
         generics: input.generics,
         bound: attrs.bound.as_ref().map(|bound| &bound.value[..]),
         source: source?,
         require: attrs.require.as_ref().map(|require| &require.value),
         validate: attrs.validate.as_ref().and_then(|path| path.value.as_ref()),
-        allowed: input.allowed.clone(),
     })
 }
 
@@ -94,26 +81,25 @@ fn tensor_of<'a>(
             return None;
         }
         Data::Slice { owner, .. } => {
-            let field = fields.iter().find(|field| field.member == *owner.member)?;
-            let slice = field.attrs.slice.as_ref()?;
-            cx.push(message::slice_in_an_import(&slice.key, &field.name()));
+            let slice = owner.attrs.slice.as_ref()?;
+            cx.push(message::slice_in_an_import(&slice.key, &owner.name()));
             return None;
         }
     };
     refuse_conversions(cx, fields, &tensor.layout);
-    let mut copy = false;
-    for field in fields {
-        match &field.attrs.copy {
-            Some(_) if field.member == *data.member => copy = true,
-            Some(key) => cx.push(message::copy_of_no_data(key, &field.name())),
-            None => {}
-        }
-    }
+    refuse_copies(cx, fields.iter().filter(|field| field.member != data.member));
     let is_part = |field: &Field<'_>| {
-        let is_data = (field.member == *data.member).then_some(Role::Data.word());
+        let is_data = (field.member == data.member).then_some(Role::Data.word());
         is_data.or_else(|| tensor.layout.part(&field.member))
     };
     let make = make(cx, input, attrs, fields, &is_part);
+    let copy = data.attrs.copy.is_some();
+    if let Some(require) = attrs.require.as_ref().filter(|_| types::is_on_host(data.ty)) {
+        let host = |device: &&str| ["cpu", "cuda_host", "rocm_host"].contains(device);
+        if !require.value.devices.is_empty() && !require.value.devices.iter().any(host) {
+            cx.push(message::host_elements_elsewhere(&require.key, &data.name()));
+        }
+    }
     Some(Source::Tensor { layout: Box::new(tensor.layout), data, copy, make })
 }
 
@@ -135,7 +121,7 @@ fn make<'a>(
         }
     }
     if let Some(construct) = &attrs.construct {
-        let parts = fields.iter().filter(|field| is_part(field).is_some()).map(role_field);
+        let parts = fields.iter().filter(|field| is_part(field).is_some());
         // If there is no path, an error was already reported.
         if let Some(path) = &construct.value {
             return Make::Call(path, parts.collect());
@@ -151,13 +137,13 @@ fn beside<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
     field: &'a Field<'a>,
-) -> Option<(RoleField<'a>, Beside<'a>)> {
+) -> Option<(&'a Field<'a>, Beside<'a>)> {
     match &field.attrs.default {
         Some(default) => Some(match &default.value {
-            Some(path) => (role_field(field), Beside::Call(path)),
-            None => (role_field(field), Beside::Default),
+            Some(path) => (field, Beside::Call(path)),
+            None => (field, Beside::Default),
         }),
-        None if is_phantom(field.ty) => Some((role_field(field), Beside::Default)),
+        None if is_phantom(field.ty) => Some((field, Beside::Default)),
         None => {
             // A rejected attribute or field may have been meant as its role.
             if !field.attrs.unread && !field.attrs.refused.get() {
@@ -172,58 +158,49 @@ fn beside<'a>(
 fn enumerated<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
-    variants: &'a [Variant<'a>],
-    kept: Vec<model::Variant<'a>>,
+    variants: Vec<model::Variant<'a>>,
 ) -> Vec<ImportVariant<'a>> {
     let mut into = Vec::new();
-    for variant in kept {
-        let model::Body::Inner { field: inner, .. } = variant.body else { continue };
-        let Some(written) = variants.iter().find(|written| written.ident == variant.ident) else {
-            continue;
-        };
-        refuse_copies(cx, &written.fields);
-        let others = written.fields.iter().filter(|field| field.member != *inner.member);
+    let is_empty = variants.is_empty();
+    for variant in variants {
+        let model::Body::Inner { field: inner, fields } = variant.body else { continue };
+        refuse_copies(cx, fields);
+        let others = fields.iter().filter(|field| field.member != inner.member);
         let beside = others.filter_map(|field| beside(cx, input, field)).collect();
         into.push(ImportVariant { ident: variant.ident, inner, beside });
     }
-    if into.is_empty() && !variants.is_empty() && cx.count() == 0 {
+    if into.is_empty() && !is_empty && cx.count() == 0 {
         cx.push(message::no_variants(input.ident, cx.direction()));
     }
     into
 }
 
-/// Rejects what only works from the struct to the tensor: `with`, and calls of methods.
+/// Rejects what only works from the struct to the tensor: `with` of one function, and calls.
 fn refuse_conversions(cx: &Ctxt, fields: &[Field<'_>], layout: &model::Layout<'_>) {
     for field in fields {
-        if let Some(with) = &field.attrs.with {
+        if let (Some(with), None) = (&field.attrs.with, field.made_with()) {
             cx.push(message::with_in_an_import(&with.key, &field.name()));
         }
     }
-    let Placement::Fields { shape, steps, .. } = &layout.placement else { return };
-    let dims = match shape {
-        Shape::List(dims) => &dims[..],
-        Shape::Field { .. } => &[],
-    };
-    let strides = match steps {
-        Steps::Listed(_, strides) => &strides[..],
-        Steps::Strides(..) | Steps::Compact { .. } => &[],
-    };
-    for dim in dims.iter().chain(strides) {
-        if let Dim::Method(call) = dim {
+    let parts = layout.parts();
+    for (index, part) in parts.iter().enumerate() {
+        if let Given::Call(call) = part.given {
             cx.push(message::method_in_an_import(call.span()));
         }
-    }
-    for (axis, stride) in strides.iter().enumerate() {
-        let Some(field) = stride.field() else { continue };
-        let mut before = dims.iter().chain(&strides[..axis]).filter_map(|dim| dim.field());
-        if before.any(|other| other.member == field.member) {
-            let name = crate::ast::name(field.member);
-            cx.push(message::stride_listed_twice(stride.span(), &name));
+        let Some(field) = part.given.field() else { continue };
+        let is_same = |other: &&Part<'_>| {
+            other.given.field().is_some_and(|other| other.member == field.member)
+        };
+        let is_dim = |part: &Part<'_>| part.role == Role::Shape && part.axis.is_some();
+        let mut before = parts.iter().take(index).filter(is_same);
+        // Two dimensions in one field are compared.
+        if before.any(|other| !(is_dim(part) && is_dim(other))) {
+            cx.push(message::stride_listed_twice(part.given.span(), &field.name()));
         }
     }
 }
 
-fn refuse_copies(cx: &Ctxt, fields: &[Field<'_>]) {
+fn refuse_copies<'f>(cx: &Ctxt, fields: impl IntoIterator<Item = &'f Field<'f>>) {
     for field in fields {
         if let Some(key) = &field.attrs.copy {
             cx.push(message::copy_of_no_data(key, &field.name()));

@@ -1,13 +1,13 @@
 //! The layout property that the name of a field without a role suggests.
 //!
-//! If the type is rejected anyway, the name makes the help precise. If the type is neither
-//! an integer, a `bool`, nor a list of them, a field is rejected if its name seldom means
-//! anything else. `#[dlpack(skip)]` accepts the field.
+//! The type of a field decides whether it needs a role. Its name makes the help precise; and a
+//! field of another type is rejected too if its name seldom means anything else. `#[dlpack(skip)]`
+//! accepts the field.
 
 use syn::Type;
 
-use super::numbers::{Holds, holds};
-use crate::symbol::{self, Role};
+use crate::numbers::{Holds, holds};
+use crate::symbol::Role;
 
 /// The property that a field without a role probably describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,94 +17,34 @@ pub(super) enum LooksLike {
     Step,
     /// The padding between two rows.
     Padding,
-    /// The order of the axes in memory.
-    Axes,
-    /// Which axis is the fastest, as a `bool`.
-    OrderFlag,
-    /// Which row is the first in memory.
-    FirstRow,
     ReadOnly,
 }
 
-/// The distance between two rows or columns.
-const PITCH: [&str; 20] = [
-    "pitch",
-    "bytes_per_line",
-    "bytes_per_row",
-    "elements_per_row",
-    "row_bytes",
-    "row_len",
-    "row_length",
-    "row_size",
-    "row_step",
-    "line_bytes",
-    "line_len",
-    "line_length",
-    "line_size",
-    "linesize",
-    "width_step",
-    "aligned_width",
-    "padded_width",
-    "leading_dim",
-    "leading_dimension",
-    "lda",
+/// The words at the end of a name, before a unit.
+const WORDS: [(&str, LooksLike); 22] = [
+    ("offset", LooksLike::Role(Role::Offset)),
+    ("pitch", LooksLike::Role(Role::Pitch)),
+    ("bytes_per_line", LooksLike::Role(Role::Pitch)),
+    ("bytes_per_row", LooksLike::Role(Role::Pitch)),
+    ("row_bytes", LooksLike::Role(Role::Pitch)),
+    ("linesize", LooksLike::Role(Role::Pitch)),
+    ("padded_width", LooksLike::Role(Role::Pitch)),
+    ("leading_dimension", LooksLike::Role(Role::Pitch)),
+    ("lda", LooksLike::Role(Role::Pitch)),
+    ("layout", LooksLike::Role(Role::Layout)),
+    ("order", LooksLike::Role(Role::Order)),
+    ("memory_format", LooksLike::Role(Role::Order)),
+    ("row_major", LooksLike::Role(Role::Order)),
+    ("column_major", LooksLike::Role(Role::Order)),
+    ("col_major", LooksLike::Role(Role::Order)),
+    ("transposed", LooksLike::Role(Role::Order)),
+    ("ndim", LooksLike::Role(Role::NDim)),
+    ("rank", LooksLike::Role(Role::NDim)),
+    ("row_padding", LooksLike::Padding),
+    ("line_padding", LooksLike::Padding),
+    ("read_only", LooksLike::ReadOnly),
+    ("readonly", LooksLike::ReadOnly),
 ];
-
-/// The same, if the field is an integer: with other types these names mean something else.
-const PITCH_NUMBERS: [&str; 7] =
-    ["row_capacity", "rowbytes", "ld", "ldb", "ldc", "scanline", "row_elements"];
-
-/// Prefixes of a word in `ROW`: the size of a row in memory.
-const STORED: [&str; 4] = ["padded", "allocated", "storage", "stored"];
-
-/// The size of a row.
-const ROW: [&str; 4] = ["width", "cols", "columns", "row"];
-
-/// The stride of some axis, if it is an integer.
-const STEPS: [&str; 2] = ["step", "steps"];
-
-/// The position of the first element, if it is an integer.
-const STARTS: [&str; 7] =
-    ["start", "start_index", "first", "first_index", "first_element", "begin", "base"];
-
-/// Which axis is the fastest.
-const ORDER: [&str; 9] = [
-    symbol::ORDER,
-    symbol::ROW_MAJOR,
-    symbol::COLUMN_MAJOR,
-    "col_major",
-    "rowmajor",
-    "colmajor",
-    "fortran",
-    "memory_format",
-    "transposed",
-];
-
-/// The padding after a row, or the alignment of its length.
-const PADDING: [&str; 4] = ["padding", "pad", "align", "alignment"];
-
-/// The words before `PADDING` for which it is part of the layout: padding can also be that
-/// of a convolution, of a text, or of a header.
-const PADDED: [&str; 3] = ["row", "line", "scanline"];
-
-/// The order of the axes in memory.
-const AXES: [&str; 12] = [
-    "channels_last",
-    "channel_last",
-    "channels_first",
-    "channel_first",
-    "nhwc",
-    "nchw",
-    "hwc",
-    "chw",
-    "transpose",
-    "permuted",
-    "interleaved",
-    "planar",
-];
-
-/// Whether the rows are stored from the top or from the bottom.
-const FIRST_ROW: [&str; 6] = ["bottom_up", "top_down", "flip", "flipped", "flip_y", "vflip"];
 
 /// The property that the name of a field without a role suggests.
 pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
@@ -115,69 +55,28 @@ pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
     let counted = ["_bytes", "_elements"].into_iter().find_map(|unit| name.strip_suffix(unit));
     let bare = counted.map(|bare| bare.strip_suffix("_in").unwrap_or(bare));
     let holds = holds(ty);
-    by_words(name, holds)
-        .or_else(|| by_words(bare?, holds))
-        .or_else(|| by_number(name, bare).filter(|_| holds == Holds::Integer))
-        .or_else(|| by_flag(name).filter(|_| holds == Holds::Bool))
-}
-
-/// Whether the name is the word, or ends with `_` and the word.
-fn ends(name: &str, word: &str) -> bool {
-    name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'))
-}
-
-fn by_words(name: &str, holds: Holds) -> Option<LooksLike> {
-    let is = |word: &str| ends(name, word);
-    let role = match () {
-        () if name.contains("stride") && holds == Holds::Integer => return Some(LooksLike::Step),
-        () if name.contains("stride") => Role::Strides,
-        () if is("offset") || is("byte_start") || is("start_byte") => Role::Offset,
-        () if PITCH.into_iter().any(is) => Role::Pitch,
-        () if is("layout") => Role::Layout,
-        () if ORDER.into_iter().any(is) && holds == Holds::Bool => {
-            return Some(LooksLike::OrderFlag);
-        }
-        () if ORDER.into_iter().any(is) => Role::Order,
-        () if is("ndim") || is("rank") => Role::NDim,
-        () if is("readonly") || is(symbol::READ_ONLY) => return Some(LooksLike::ReadOnly),
-        () => return None,
+    let like = match () {
+        () if name.contains("stride") && holds == Holds::Integer => LooksLike::Step,
+        () if name.contains("stride") => LooksLike::Role(Role::Strides),
+        // Without a unit it may be that of a convolution.
+        () if bare == Some("padding") => LooksLike::Padding,
+        () => by_word(name).or_else(|| by_word(bare?))?,
     };
-    Some(LooksLike::Role(role))
-}
-
-/// The property that the name of an integer suggests. `bare` is the name without a unit at
-/// its end.
-fn by_number(name: &str, bare: Option<&str>) -> Option<LooksLike> {
-    let pads_rows = |name: &str| {
-        let padded =
-            PADDING.into_iter().find_map(|word| name.strip_suffix(word)?.strip_suffix('_'));
-        padded.is_some_and(|padded| PADDED.into_iter().any(|row| ends(padded, row)))
+    let fits = match like {
+        // Padding can also be that of a text, and with an underscore that of a C struct.
+        LooksLike::Padding => holds == Holds::Integer && !name.starts_with('_'),
+        LooksLike::ReadOnly => true,
+        LooksLike::Role(_) | LooksLike::Step => holds != Holds::Bool,
     };
-    let is_padding = bare == Some("padding") || pads_rows(bare.unwrap_or(name));
-    let is_stored_row = ROW.into_iter().any(|row| {
-        let stored = name.strip_suffix(row).and_then(|stored| stored.strip_suffix('_'));
-        stored.is_some_and(|stored| STORED.into_iter().any(|word| ends(stored, word)))
-    });
-    let is = |words: &[&str]| words.iter().any(|word| ends(name, word));
-    match () {
-        // A name with a leading underscore is the padding of a C struct.
-        () if is_padding && !name.starts_with('_') => Some(LooksLike::Padding),
-        () if is(&STEPS) => Some(LooksLike::Step),
-        () if is(&PITCH_NUMBERS) || is_stored_row => Some(LooksLike::Role(Role::Pitch)),
-        () if STARTS.contains(&name) => Some(LooksLike::Role(Role::Offset)),
-        () => None,
-    }
+    fits.then_some(like)
 }
 
-/// The property that the name of a `bool` suggests. A number or a buffer of that name is
-/// something else.
-fn by_flag(name: &str) -> Option<LooksLike> {
-    let is = |word: &str| ends(name, word);
-    match () {
-        () if AXES.into_iter().any(is) => Some(LooksLike::Axes),
-        () if FIRST_ROW.into_iter().any(is) => Some(LooksLike::FirstRow),
-        () => None,
-    }
+/// The property of the word that the name is, or that it ends with after a `_`.
+fn by_word(name: &str) -> Option<LooksLike> {
+    let ends = |word: &str| {
+        name.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+    };
+    WORDS.into_iter().find(|(word, _)| ends(word)).map(|(_, like)| like)
 }
 
 #[cfg(test)]
@@ -193,43 +92,20 @@ mod tests {
         use Role::{Layout, NDim, Offset, Order, Pitch, Strides};
         for (role, names) in [
             (Strides, &["strides_", "row_strides", "stride_y", "byte_strides", "is_strided"][..]),
-            (Offset, &["offset", "start_offset", "offset_in_bytes", "byte_start", "start_byte"]),
+            (Offset, &["offset", "start_offset", "offset_in_bytes"]),
             (Pitch, &["row_pitch", "pitch_bytes", "bytes_per_row", "src_bytes_per_row", "lda"]),
-            (Pitch, &["linesize", "row_bytes", "padded_width", "leading_dimension", "row_len"]),
+            (Pitch, &["linesize", "row_bytes", "padded_width", "leading_dimension"]),
             (Layout, &["layout", "memory_layout"]),
-            (Order, &["memory_order", "col_major", "is_row_major", "column_major", "transposed"]),
-            (Order, &["is_transposed", "is_fortran", "fortran_order", "memory_format"]),
-            (Order, &["rowmajor", "is_colmajor"]),
+            (Order, &["order", "memory_order", "memory_format", "col_major", "is_row_major"]),
+            (Order, &["column_major", "is_transposed"]),
             (NDim, &["rank", "ndim"]),
         ] {
             for name in names {
                 assert_eq!(promised(name, "Of"), Some(LooksLike::Role(role)), "{name}");
+                assert_eq!(promised(name, "bool"), None, "{name}");
             }
         }
         assert_eq!(promised("readonly", "bool"), Some(LooksLike::ReadOnly));
-        assert_eq!(promised("is_row_major", "bool"), Some(LooksLike::OrderFlag));
-    }
-
-    #[test]
-    fn integers_that_promise_a_layout() {
-        for (role, names) in [
-            (Role::Pitch, &["row_capacity", "rowbytes", "ld", "ldb", "scanline"][..]),
-            (Role::Pitch, &["allocated_width", "storage_cols", "padded_columns", "stored_width"]),
-            (Role::Offset, &["first", "base", "start_index", "begin", "first_element"]),
-        ] {
-            for name in names {
-                assert_eq!(promised(name, "usize"), Some(LooksLike::Role(role)), "{name}");
-                assert_eq!(promised(name, "NonZeroU32"), Some(LooksLike::Role(role)), "{name}");
-                assert_eq!(promised(name, "Of"), None, "{name}");
-            }
-        }
-        for name in ["step", "col_step", "steps"] {
-            assert_eq!(promised(name, "u32"), Some(LooksLike::Step), "{name}");
-            assert_eq!(promised(name, "f32"), None, "{name}");
-        }
-        for name in ["field", "old", "database", "storage_id"] {
-            assert_eq!(promised(name, "u32"), None, "{name}");
-        }
     }
 
     #[test]
@@ -244,14 +120,8 @@ mod tests {
 
     #[test]
     fn rows_with_padding() {
-        for name in ["row_padding", "line_padding_in_bytes", "src_row_padding", "row_pad"] {
+        for name in ["row_padding", "line_padding_in_bytes", "src_row_padding", "padding_bytes"] {
             assert_eq!(promised(name, "u32"), Some(LooksLike::Padding), "{name}");
-        }
-        for name in ["row_align", "line_alignment", "row_pad_bytes", "scanline_padding"] {
-            assert_eq!(promised(name, "usize"), Some(LooksLike::Padding), "{name}");
-        }
-        for name in ["padding_bytes", "padding_elements", "padding_in_bytes"] {
-            assert_eq!(promised(name, "i64"), Some(LooksLike::Padding), "{name}");
         }
         // Padding of a convolution, of a C struct, of text.
         for (name, ty) in [
@@ -260,70 +130,15 @@ mod tests {
             ("row_padding", "Padding"),
             ("padding_bytes", "Vec<u8>"),
             ("text_padding", "u8"),
-            ("dna_padding", "i64"),
             ("header_padding_bytes", "u32"),
             ("arrow_padding", "u32"),
-            ("outline_pad", "u32"),
             ("_padding_bytes", "u32"),
             ("_padding", "u32"),
             ("_row_padding", "u32"),
             ("padding", "[u8; 3]"),
             ("padding_mode", "u8"),
-            ("padding_idx", "usize"),
-            ("pad", "u32"),
-            ("alignment", "usize"),
         ] {
             assert_eq!(promised(name, ty), None, "{name}: {ty}");
-        }
-    }
-
-    #[test]
-    fn axes_in_another_order() {
-        for name in ["channels_last", "is_channels_last", "channels_first", "nhwc", "is_nchw"] {
-            assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
-        }
-        for name in ["transpose", "hwc", "is_chw", "permuted"] {
-            assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
-        }
-        for name in ["interleaved", "is_interleaved", "planar", "is_planar", "semi_planar"] {
-            assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
-        }
-        for name in ["channels", "last_channel", "planarity", "planar_bytes"] {
-            assert_eq!(promised(name, "bool"), None, "{name}");
-        }
-    }
-
-    #[test]
-    fn rows_from_the_other_end() {
-        for name in ["bottom_up", "is_bottom_up", "top_down", "flip", "is_flipped"] {
-            assert_eq!(promised(name, "bool"), Some(LooksLike::FirstRow), "{name}");
-        }
-        for name in ["bottom", "top_down_view", "bottom_up_bytes"] {
-            assert_eq!(promised(name, "bool"), None, "{name}");
-        }
-    }
-
-    #[test]
-    fn other_types_named_after_axes_promise_nothing() {
-        for (name, ty) in [
-            ("interleaved", "Vec<f32>"),
-            ("planar", "Option<Vec<f32>>"),
-            ("planar_bytes", "usize"),
-            ("top_down", "Duration"),
-            ("semi_planar", "String"),
-            ("phantom_planar", "PhantomData<u8>"),
-            ("nhwc", "Format"),
-            ("channels_last", "Option<bool>"),
-        ] {
-            assert_eq!(promised(name, ty), None, "{name}: {ty}");
-        }
-    }
-
-    #[test]
-    fn a_start_is_an_offset_if_it_is_a_number() {
-        assert_eq!(promised("start", "u64"), Some(LooksLike::Role(Role::Offset)));
-        for ty in ["Instant", "f64", "Option<u64>"] {
-            assert_eq!(promised("start", ty), None, "{ty}");
         }
     }
 

@@ -8,16 +8,13 @@ use syn::ext::IdentExt as _;
 use syn::{Ident, Member};
 
 use super::lookalike::{LooksLike, looks_like};
-use super::numbers::{Holds, holds};
-use super::role_field::role_field;
 use super::roles::Roles;
 use super::types;
-use crate::ast::Field;
-use crate::ast::is_phantom;
-use crate::attr::{StructAttrs, WrittenDim};
+use crate::ast::{Field, is_named, is_phantom};
+use crate::attr::{Stated, StructAttrs, Written};
 use crate::ctxt::Ctxt;
-use crate::message::{self, Numbers};
-use crate::model::RoleField;
+use crate::message;
+use crate::numbers::{Holds, holds};
 use crate::symbol::{Direction, Role};
 
 /// A struct with its fields and their roles.
@@ -34,7 +31,7 @@ pub(super) struct UnmarkedFields<'c, 'a> {
 impl<'a> UnmarkedFields<'_, 'a> {
     /// Rejects fields that have neither a role nor `skip`, if their tokens show what they
     /// hold. Returns those whose type may be an alias, which the compiler decides.
-    pub(super) fn refuse(&self) -> Vec<(RoleField<'a>, &'static str)> {
+    pub(super) fn refuse(&self) -> Vec<(&'a Field<'a>, &'static str)> {
         let unmarked: Vec<_> = self
             .fields
             .iter()
@@ -59,11 +56,6 @@ impl<'a> UnmarkedFields<'_, 'a> {
                 self.refuse_lookalike(field, like);
             } else if numbers(entry) {
                 field.attrs.refused.set(true);
-                let holds = match holds {
-                    Holds::Integer => Numbers::Integer,
-                    Holds::Integers => Numbers::Integers,
-                    _ => Numbers::Bools,
-                };
                 let skip = self.skip(field);
                 self.cx.push(message::unmarked_field(
                     field.place(),
@@ -74,7 +66,7 @@ impl<'a> UnmarkedFields<'_, 'a> {
                     self.ident,
                 ));
             } else if holds == Holds::Unknown {
-                unknown.push((role_field(field), self.skip(field)));
+                unknown.push((field, self.skip(field)));
             }
         }
         unknown
@@ -84,15 +76,8 @@ impl<'a> UnmarkedFields<'_, 'a> {
     fn looks_like(&self, field: &Field<'_>) -> Option<LooksLike> {
         let Member::Named(ident) = &field.member else { return None };
         let like = looks_like(&ident.unraw().to_string().to_lowercase(), field.ty)?;
-        let said_by: &[Role] = match like {
-            LooksLike::Padding => &[Role::Pitch, Role::Strides, Role::Layout],
-            LooksLike::Axes | LooksLike::FirstRow => &[Role::Strides, Role::Layout],
-            LooksLike::Role(_) | LooksLike::Step | LooksLike::OrderFlag | LooksLike::ReadOnly => {
-                &[]
-            }
-        };
-        let is_listed = said_by.contains(&Role::Strides) && self.attrs.strides.is_some();
-        let is_said = is_listed || said_by.iter().any(|role| self.roles.get(*role).is_some());
+        let is_said = like == LooksLike::Padding
+            && [Role::Pitch, Role::Strides, Role::Layout].into_iter().any(|role| self.has(role));
         (!is_said).then_some(like)
     }
 
@@ -104,19 +89,15 @@ impl<'a> UnmarkedFields<'_, 'a> {
             LooksLike::Role(role) => message::lookalike(ident, role, skip),
             LooksLike::Step => message::lookalike_step(ident, skip),
             LooksLike::Padding => message::lookalike_padding(ident, skip),
-            LooksLike::Axes => message::lookalike_axes(ident, skip),
-            LooksLike::OrderFlag => message::lookalike_order_flag(ident, skip),
-            LooksLike::FirstRow => message::lookalike_first_row(ident, skip),
             LooksLike::ReadOnly => message::lookalike_read_only(ident, skip, self.ident),
         });
     }
 
     /// Whether another reported error may be about this field.
     fn is_excused(&self, field: &Field<'_>, holds: Holds) -> bool {
-        let has = |role| self.roles.get(role).is_some();
         let is_integer = matches!(holds, Holds::Integer | Holds::Integers);
-        let no_shape = self.attrs.shape.is_none() && !has(Role::Shape) && !has(Role::Layout);
-        let no_data = self.needs_data && !has(Role::Data);
+        let no_shape = !self.has(Role::Shape) && !self.has(Role::Layout);
+        let no_data = self.needs_data && !self.has(Role::Data);
         // The length of the memory behind a pointer is a field too.
         let raw_unread =
             self.fields.iter().any(|field| field.attrs.raw && field.attrs.raw_len.is_none());
@@ -155,28 +136,32 @@ impl<'a> UnmarkedFields<'_, 'a> {
             || self.fields.iter().any(|field| {
                 field.attrs.copy.is_some()
                     || field.attrs.default.is_some()
-                    || types::is_foreign(field.ty)
+                    || is_named(field.ty, &["ImportedStorage"])
             })
     }
 
-    /// The paths in the lists of numbers.
+    /// Whether a field or the struct gives that part.
+    fn has(&self, role: Role) -> bool {
+        self.roles.get(role).is_some() || self.attrs.stated(role).is_some()
+    }
+
+    /// The paths in the values on the struct.
     fn listed(&self) -> impl Iterator<Item = &Ident> {
-        let shape = self.attrs.shape.iter().flat_map(|shape| &shape.value);
-        let strides = self.attrs.strides.iter().flat_map(|(_, strides)| &strides.value);
+        let stated = self.attrs.stated.iter().flat_map(Stated::values);
         let lens = self.fields.iter().filter_map(|field| Some(&field.attrs.raw_len.as_ref()?.len));
-        shape.chain(strides).chain(lens).filter_map(|dim| match dim {
-            WrittenDim::Integer(..) | WrittenDim::Method(_) | WrittenDim::Any(_) => None,
-            WrittenDim::Path(path) => path.path.get_ident(),
+        stated.chain(lens).filter_map(|value| match value {
+            Written::Integer(..) | Written::Call(_) | Written::Any(_) => None,
+            Written::Path(path) => path.path.get_ident(),
         })
     }
 
-    /// Whether a list of numbers names the field.
+    /// Whether a value on the struct names the field.
     fn is_listed(&self, member: &Member) -> bool {
         let Member::Named(ident) = member else { return false };
         self.listed().any(|word| word.unraw() == ident.unraw())
     }
 
-    /// Whether a list of numbers contains an unknown field name: any field may be meant.
+    /// Whether a value on the struct is an unknown field name: any field may be meant.
     fn lists_an_unknown_name(&self) -> bool {
         self.listed().any(|word| {
             let name = word.unraw().to_string();

@@ -3,8 +3,6 @@
 mod import;
 mod lookalike;
 mod missing_role;
-mod numbers;
-mod role_field;
 mod roles;
 mod tensor;
 mod transparent;
@@ -17,7 +15,7 @@ use crate::attr::StructAttrs;
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::model::{Access, Data, Dropped, Kind, Layout, Model};
+use crate::model::{Data, Dropped, Kind, Layout, Model};
 use crate::symbol::Role;
 
 pub(crate) use import::{check as import, layout as import_layout};
@@ -30,18 +28,16 @@ pub(crate) fn check<'a>(
     attrs: &'a StructAttrs,
 ) -> Option<Model<'a>> {
     if let Some(packed) = attrs.packed {
-        cx.push(message::packed(packed));
+        cx.push(message::packed(packed, "DLPackExport"));
     }
     let kind = kind(cx, input, attrs);
     let owned = owned(input, kind.as_ref());
     Some(Model {
-        krate: attrs.krate(),
         ident: input.ident,
         generics: input.generics,
         bound: attrs.bound.as_ref().map(|bound| &bound.value[..]),
         kind: kind?,
-        access: if attrs.read_only.is_some() { Access::ReadOnly } else { Access::AsStorage },
-        allowed: input.allowed.clone(),
+        read_only: attrs.read_only.is_some(),
         owned,
     })
 }
@@ -85,21 +81,20 @@ fn owned<'a>(input: &Input<'a>, kind: Option<&Kind<'_>>) -> Vec<(&'a Type, Dropp
         return Vec::new();
     }
     let params = Params::of(input.generics);
-    let fields = input.fields().filter(|field| field.attrs.skip.is_none() && !field.attrs.raw);
-    let dropped = |field: &Field<'_>| match kind {
+    let fields = input
+        .fields()
+        .filter(|field| field.attrs.skip.is_none() && (!field.attrs.raw || field.owns_pointer()));
+    let is_owner = |field: &Field<'_>| match kind {
         Some(Kind::Tensor(tensor)) => match &tensor.data {
-            Data::Storage(data) | Data::Slice { owner: data, .. }
-                if *data.member == field.member =>
-            {
-                Dropped::Owner
+            Data::Storage(data) | Data::Slice { owner: data, .. } => data.member == field.member,
+            Data::Raw { .. } => {
+                field.owns_pointer()
+                    || field.attrs.roles.iter().any(|mark| mark.role == Role::Owner)
             }
-            Data::Raw { .. } if field.attrs.roles.iter().any(|mark| mark.role == Role::Owner) => {
-                Dropped::Owner
-            }
-            Data::Storage(_) | Data::Slice { .. } | Data::Raw { .. } => Dropped::Beside,
         },
-        _ => Dropped::Owner,
+        _ => true,
     };
+    let dropped = |field| if is_owner(field) { Dropped::Owner } else { Dropped::Beside };
     let owned = fields.map(|field| (field.ty, dropped(field)));
     owned.filter(|(ty, _)| !types::is_surely_owned(ty) && !params.reach(ty)).collect()
 }

@@ -6,11 +6,9 @@
 
 use syn::Ident;
 
-use super::role_field::role_field;
 use crate::ast::Field;
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::model::RoleField;
 use crate::symbol::{Role, Unit};
 
 /// A field that has a role.
@@ -23,10 +21,6 @@ pub(super) struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    pub(super) fn role_field(&self) -> RoleField<'a> {
-        role_field(self.field)
-    }
-
     /// The token to which errors point: the attribute, or else the name.
     pub(super) fn place(&self) -> Option<&'a Ident> {
         self.key.or(match &self.field.member {
@@ -73,13 +67,8 @@ impl<'a> Roles<'a> {
         self.0[role as usize]
     }
 
-    pub(super) fn field(&self, role: Role) -> Option<RoleField<'a>> {
-        self.get(role).map(|taken| taken.role_field())
-    }
-
-    /// The field and its unit.
-    pub(super) fn counted(&self, role: Role) -> Option<(Unit, RoleField<'a>)> {
-        self.get(role).map(|taken| (taken.unit, taken.role_field()))
+    pub(super) fn field(&self, role: Role) -> Option<&'a Field<'a>> {
+        self.get(role).map(|taken| taken.field)
     }
 
     pub(super) fn has(&self, field: &Field<'_>) -> bool {

@@ -2,14 +2,13 @@
 
 use proc_macro2::{Ident, Span};
 
-use super::role_field::role_field;
 use super::types::is_list;
 use crate::ast::{Field, Input, Variant};
 use crate::attr::StructAttrs;
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::model::{self, RoleField};
-use crate::symbol::Direction;
+use crate::model::{self};
+use crate::symbol::{Direction, Role};
 
 /// The only field of a `#[dlpack(transparent)]` struct.
 pub(super) fn transparent<'a>(
@@ -17,13 +16,13 @@ pub(super) fn transparent<'a>(
     input: &Input<'_>,
     fields: &'a [Field<'a>],
     attrs: &StructAttrs,
-) -> Option<RoleField<'a>> {
+) -> Option<&'a Field<'a>> {
     for key in attrs.of_a_tensor() {
         cx.push(message::beside_transparent(key));
     }
     refuse_roles(cx, fields, message::beside_transparent);
     match one(fields) {
-        Ok(field) => Some(role_field(field)),
+        Ok(field) => Some(field),
         Err(count) => {
             let key = attrs.transparent.as_ref().unwrap_or(input.ident);
             cx.push(message::transparent_fields(key, input.ident, count, cx.direction()));
@@ -57,8 +56,7 @@ pub(super) fn variants<'a>(
         }
         match one(&variant.fields) {
             Ok(field) => {
-                let alone = variant.fields.len() == 1;
-                let body = model::Body::Inner { field: role_field(field), alone };
+                let body = model::Body::Inner { field, fields: &variant.fields };
                 models.push(model::Variant { ident, body });
             }
             // A word that was rejected may have been meant as `skip`.
@@ -99,7 +97,9 @@ pub(super) fn newtype(
     attrs: &StructAttrs,
 ) -> Option<Span> {
     let [field] = fields else { return None };
-    tuple.filter(|_| field.attrs.are_silent() && !attrs.unread && attrs.shape.is_none())
+    tuple.filter(|_| {
+        field.attrs.are_silent() && !attrs.unread && attrs.stated(Role::Shape).is_none()
+    })
 }
 
 /// The one field that is not skipped, or the number of such fields.

@@ -1,34 +1,35 @@
 //! Guesses from the type of a field.
 
-use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens as _;
+use proc_macro2::TokenTree;
+use quote::ToTokens;
 use syn::{GenericArgument, Ident, Member, PathArguments, Type};
 
 use super::roles::Roles;
-use crate::ast::Field;
+use crate::ast::{Field, is_named};
 use crate::message::written;
 
-/// The field that was probably meant to be `data`: the only field without a role whose type
-/// looks like a buffer.
-pub(super) fn likely_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<String> {
-    let mut buffers = fields.iter().filter(|field| {
+/// The fields without a role whose type looks like a buffer.
+fn buffers<'f, 'a>(
+    fields: &'f [Field<'a>],
+    roles: &Roles<'_>,
+) -> impl Iterator<Item = &'f Field<'a>> {
+    fields.iter().filter(|field| {
         !roles.has(field) && field.attrs.skip.is_none() && looks_like_a_buffer(field.ty)
-    });
-    match (buffers.next(), buffers.next()) {
-        (Some(field), None) => Some(field.name()),
-        _ => None,
-    }
+    })
+}
+
+/// The field that was probably meant to be `data`, if there is only one.
+pub(super) fn likely_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<String> {
+    let mut buffers = buffers(fields, roles);
+    let first = buffers.next()?;
+    buffers.next().is_none().then(|| first.name())
 }
 
 /// The first field that may have been meant to be `data`, in the order of declaration.
 /// Fields that own memory are preferred to arrays, which may be the shape.
 pub(super) fn possible_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<String> {
-    let buffers = || {
-        fields.iter().filter(|field| {
-            !roles.has(field) && field.attrs.skip.is_none() && looks_like_a_buffer(field.ty)
-        })
-    };
-    let field = buffers().find(|field| !matches!(field.ty, Type::Array(_))).or(buffers().next())?;
+    let owns = |field: &&Field<'_>| !matches!(field.ty, Type::Array(_));
+    let field = buffers(fields, roles).find(owns).or(buffers(fields, roles).next())?;
     let ty = written(field.ty);
     Some(match &field.member {
         Member::Named(name) => format!("{name}: {ty}"),
@@ -41,9 +42,7 @@ pub(super) fn looks_like_a_buffer(ty: &Type) -> bool {
     match ty {
         Type::Array(_) | Type::Slice(_) => true,
         Type::Reference(reference) => looks_like_a_buffer(&reference.elem),
-        Type::Path(path) => path.path.segments.last().is_some_and(|last| {
-            ["Vec", "Box", "Arc", "SharedBuffer"].iter().any(|buffer| last.ident == buffer)
-        }),
+        Type::Path(_) => is_named(ty, &["Vec", "Box", "Arc", "SharedBuffer"]),
         _ => false,
     }
 }
@@ -71,13 +70,26 @@ pub(super) fn is_list(ty: &Type) -> bool {
     }
 }
 
+/// Whether the type is an `ImportedStorage` of elements with a type, which are in memory of the host.
+pub(super) fn is_on_host(ty: &Type) -> bool {
+    match ty {
+        Type::Group(group) => is_on_host(&group.elem),
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| {
+            let PathArguments::AngleBracketed(args) = &last.arguments else { return false };
+            let element = args.args.first();
+            last.ident == "ImportedStorage"
+                && matches!(element, Some(GenericArgument::Type(ty)) if !is_named(ty, &["AnyElement"]))
+        }),
+        _ => false,
+    }
+}
+
 /// Whether the type is a raw pointer.
 pub(super) fn is_raw_pointer(ty: &Type) -> bool {
     match ty {
         Type::Ptr(_) => true,
         Type::Group(group) => is_raw_pointer(&group.elem),
-        Type::Path(path) => path.path.segments.last().is_some_and(|last| last.ident == "NonNull"),
-        _ => false,
+        _ => is_named(ty, &["NonNull"]),
     }
 }
 
@@ -102,30 +114,15 @@ pub(super) fn lock(ty: &Type) -> Option<&Ident> {
     }
 }
 
-/// Whether the type is memory of an imported tensor, by its name.
-pub(super) fn is_foreign(ty: &Type) -> bool {
-    match ty {
-        Type::Group(group) => is_foreign(&group.elem),
-        Type::Path(path) => {
-            path.path.segments.last().is_some_and(|last| last.ident == "ImportedStorage")
-        }
-        _ => false,
-    }
-}
-
 /// Whether a deleter may certainly drop the type: it consists only of the standard
 /// library's owners and of numbers.
 ///
 /// A type of the user may have the same name. Then only our error message is missing, not
 /// the check: an export requires `Send` itself.
-pub(super) fn is_surely_owned(ty: &Type) -> bool {
-    only_of_known_words(ty.to_token_stream())
-}
-
-fn only_of_known_words(tokens: TokenStream) -> bool {
-    tokens.into_iter().all(|token| match token {
+pub(super) fn is_surely_owned(ty: &impl ToTokens) -> bool {
+    ty.to_token_stream().into_iter().all(|token| match token {
         TokenTree::Ident(ident) => OWNED.iter().any(|word| ident == word),
-        TokenTree::Group(group) => only_of_known_words(group.stream()),
+        TokenTree::Group(group) => is_surely_owned(&group.stream()),
         TokenTree::Literal(_) => true,
         // These cannot be part of a pointer, a reference or a path.
         TokenTree::Punct(punct) => ['<', '>', ',', ';'].contains(&punct.as_char()),
@@ -154,10 +151,10 @@ mod tests {
     #[test]
     fn types_that_need_no_assertion() {
         for ty in ["Vec<f32>", "[usize; 3]", "Option<Box<[u8]>>", "(u8, String)"] {
-            assert!(is_surely_owned(&syn::parse_str(ty).unwrap()), "{ty}");
+            assert!(is_surely_owned(&syn::parse_str::<Type>(ty).unwrap()), "{ty}");
         }
         for ty in ["Rc<u8>", "*const u8", "&'static u8", "Vec<Rc<u8>>", "[u8; N]", "core::u8"] {
-            assert!(!is_surely_owned(&syn::parse_str(ty).unwrap()), "{ty}");
+            assert!(!is_surely_owned(&syn::parse_str::<Type>(ty).unwrap()), "{ty}");
         }
     }
 }

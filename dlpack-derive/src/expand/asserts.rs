@@ -6,7 +6,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, Generics, Type};
 
 use crate::bounds::Params;
-use crate::model::{Dim, Dropped, Kind, Layout, Model, Placement, Shape, Steps};
+use crate::model::{Dropped, Given, Kind, Layout, Model, Placement, Shape, Steps};
 
 pub(super) fn asserts(model: &Model<'_>) -> TokenStream {
     let owned = model.owned.iter().map(|(ty, dropped)| {
@@ -40,7 +40,7 @@ pub(super) fn unmarked_fields(
         if params.reach(&ty) {
             continue;
         }
-        let name = crate::ast::name(field.member);
+        let name = crate::ast::name(&field.member);
         let text = Literal::string(&format!(
             "field `{name}` of `{ident}` holds integers or `bool`s, and nothing says whether it \
              is part of the layout\n= help: write `{skip}` above it if it is not; if it is, mark \
@@ -90,10 +90,10 @@ fn same_rank(model: &Model<'_>) -> Option<TokenStream> {
     let Kind::Tensor(tensor) = &model.kind else { return None };
     let Placement::Fields { shape, steps, .. } = &tensor.layout.placement else { return None };
     let params = Params::of(model.generics);
-    let converted = |field: &crate::model::RoleField<'_>| field.with.is_some();
+    let converted = |field: &crate::ast::Field<'_>| field.with().is_some();
     // The error points to the strides.
     let (here, strides_rank) = match steps {
-        Steps::Strides(_, strides) if !converted(strides) => {
+        Steps::Strides(_, Given::Field(strides, _)) if !converted(strides) => {
             (strides.ty.span(), rank(strides.ty, &params, strides.ty.span())?)
         }
         Steps::Listed(_, list) => {
@@ -102,13 +102,12 @@ fn same_rank(model: &Model<'_>) -> Option<TokenStream> {
         }
         Steps::Strides(..) | Steps::Compact { .. } => return None,
     };
-    if matches!(shape, Shape::Field { dims, .. } if converted(dims)) {
-        return None;
-    }
     let shape_rank = match shape {
         // If there is an `ndim`, an array may be longer than the rank.
-        Shape::Field { ndim: Some(_), .. } => return None,
-        Shape::Field { dims, ndim: None } => rank(dims.ty, &params, here)?,
+        Shape::Whole { dims: Given::Field(dims, _), ndim: None } if !converted(dims) => {
+            rank(dims.ty, &params, here)?
+        }
+        Shape::Whole { .. } => return None,
         Shape::List(dims) => listed_rank(dims, here),
     };
     // Two equal numbers need no assertion.
@@ -119,7 +118,7 @@ fn same_rank(model: &Model<'_>) -> Option<TokenStream> {
 }
 
 /// The length of a list on the struct as a generic argument.
-fn listed_rank(list: &[Dim<'_>], here: Span) -> TokenStream {
+fn listed_rank(list: &[Given<'_>], here: Span) -> TokenStream {
     let mut rank = Literal::usize_unsuffixed(list.len());
     rank.set_span(here);
     rank.into_token_stream()

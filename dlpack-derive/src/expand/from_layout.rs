@@ -1,14 +1,16 @@
 //! Layouts that are imported from a tensor.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote_spanned;
+use quote::{quote, quote_spanned};
 use syn::{Generics, WherePredicate};
 
 use super::asserts;
-use super::import::{made_of, parts};
+use super::import::{made_of, parts, stated};
 use super::requirements::{listed_strides, order_of_copy, wants_of_layout};
+use super::tokens::implementation;
 use crate::bounds;
 use crate::model::{Layout, Make};
+use crate::symbol::Direction;
 
 /// The impl of `FromLayout` for a struct that is only a layout.
 pub(crate) fn from_layout(
@@ -19,30 +21,27 @@ pub(crate) fn from_layout(
     make: &Make<'_>,
 ) -> TokenStream {
     let here = Span::mixed_site();
-    let (params, args, _) = generics.split_for_impl();
-    let where_clause = bounds::where_from_layout(generics, bound, layout);
+    let where_clause = bounds::where_layout(generics, bound, layout, Direction::Import);
     let mut wants = wants_of_layout(layout, false);
     wants.extend(listed_strides(layout, true));
-    let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> __tensor)));
+    let tensor = quote_spanned!(here=> __tensor);
+    let stated = stated(layout, &tensor);
+    let (_, value) = made_of(make, &parts(layout, &tensor));
     let order = order_of_copy(layout);
     let unmarked = asserts::unmarked_fields(ident, generics, layout);
-    quote_spanned! {here=>
-        #unmarked
-        #[automatically_derived]
-        impl #params __dlpack::FromLayout for #ident #args #where_clause {
-            const ORDER: __dlpack::Order = #order;
-            fn accepts(
-                __tensor: &__dlpack::ImportedTensor,
-                __shape: &[__dlpack::i64],
-                __copied: __dlpack::bool,
-            ) -> __dlpack::Result<(), __dlpack::MismatchKind> {
-                __dlpack::meets(__tensor, __shape, __copied, &[#(#wants),*])
-            }
-            fn from_layout(
-                __tensor: &__dlpack::Accepted<'_>,
-            ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-                #value
-            }
+    let items = quote_spanned! {here=>
+        const ORDER: __dlpack::Order = #order;
+        fn accepts(
+            __tensor: &__dlpack::ImportedTensor,
+            __shape: &[__dlpack::i64],
+            __copied: __dlpack::bool,
+        ) -> __dlpack::Result<(), __dlpack::MismatchKind> {
+            __dlpack::meets(__tensor, __shape, __copied, &[#(#wants),*])
         }
-    }
+        fn from_layout(
+            __tensor: &__dlpack::Accepted<'_>,
+        ) -> __dlpack::Result<Self, __dlpack::ImportError> { #stated #value }
+    };
+    let item = implementation("FromLayout", ident, generics, &where_clause, &items);
+    quote!(#unmarked #item)
 }

@@ -1,88 +1,71 @@
 //! Structs and enums that are imported from a tensor.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{ToTokens as _, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::Type;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
 use super::asserts;
 use super::requirements::{
-    order_of, order_of_copy, required, wants_beside_strides, wants_of_layout,
+    order_of_copy, order_of_pitch, required, stride_unit, wants_beside_strides, wants_of_layout,
 };
-use super::tokens::{filled, local, or_return};
+use super::tokens::{arms_by_index, computed, constant, filled, implementation, local, or_return};
+use crate::ast::Field;
 use crate::bounds;
-use crate::model::{
-    Beside, DType, Import, ImportVariant, Layout, Make, Order, Placement, RoleField, Shape, Source,
-    Steps,
-};
-use crate::symbol::Unit;
+use crate::model::{Beside, Given, Import, ImportVariant, Layout, Make, Source};
+use crate::symbol::{Role, Unit};
 
-/// The impl for a struct or an enum, in its own scope.
+/// The impl for a struct or an enum.
 pub(crate) fn import(model: &Import<'_>) -> TokenStream {
-    let private = super::private(model.krate);
     let name = Literal::string(&model.ident.unraw().to_string());
     let required = model.require.map(required).unwrap_or_default();
-    let Bodies { accepts, first, value, copies } = match &model.source {
+    let (bodies, required) = match &model.source {
+        // Its own list of requirements begins with these.
         Source::Tensor { layout, data, copy, make } => {
-            tensor(&name, &required, layout, *data, *copy, make)
+            (tensor(&name, &required, layout, data, *copy, make), Vec::new())
         }
-        Source::Transparent { inner, make } => transparent(*inner, make),
-        Source::Enum(variants) => enumerated(&name, variants),
+        Source::Transparent { inner, make } => (transparent(inner, make), required),
+        Source::Enum(variants) => (enumerated(&name, variants), required),
     };
+    let Bodies { mut accepts, mut first, value, copies } = bodies;
     let here = Span::mixed_site();
-    let (accepts, first) = match &model.source {
-        // In the list of its own requirements these are the first ones.
-        Source::Tensor { .. } => (accepts, first),
-        _ if required.is_empty() => (accepts, first),
-        _ => {
-            let required = quote_spanned!(here=> &[#(#required),*]);
-            let check = |tensor: TokenStream| {
-                or_return(&quote_spanned!(here=> __dlpack::accepts(#tensor, #name, #required)))
-            };
-            let borrowed = check(quote_spanned!(here=> __tensor));
-            let owned = check(quote_spanned!(here=> &__tensor));
-            (quote!(#borrowed #accepts), quote!(#owned #first))
-        }
-    };
+    if !required.is_empty() {
+        let check = |tensor: TokenStream| {
+            or_return(&quote_spanned!(here=> __dlpack::accepts(#tensor, #name, &[#(#required),*])))
+        };
+        let borrowed = check(quote_spanned!(here=> __tensor));
+        let owned = check(quote_spanned!(here=> &__tensor));
+        (accepts, first) = (quote!(#borrowed #accepts), quote!(#owned #first));
+    }
     let value = match model.validate {
         None => value,
         Some(path) => {
             quote_spanned!(here.located_at(path.span())=> __dlpack::validated(#value, #path))
         }
     };
-    let (ident, allowed) = (model.ident, &model.allowed);
+    let ident = model.ident;
     let unmarked = match &model.source {
         Source::Tensor { layout, .. } => asserts::unmarked_fields(ident, model.generics, layout),
         Source::Transparent { .. } | Source::Enum(_) => TokenStream::new(),
     };
-    let (params, args, _) = model.generics.split_for_impl();
     let where_clause = bounds::where_import(model);
-    let item = quote_spanned! {here=>
-        #[automatically_derived]
-        impl #params __dlpack::DLPackImport for #ident #args #where_clause {
-            #copies
-            fn accepts(
-                __tensor: &__dlpack::ImportedTensor,
-            ) -> __dlpack::Result<(), __dlpack::ImportError> {
-                #accepts
-            }
-            fn from_dlpack(
-                __tensor: __dlpack::ImportedTensor,
-            ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-                #first
-                #value
-            }
+    let items = quote_spanned! {here=>
+        #copies
+        #[doc(hidden)]
+        fn accepts(
+            __tensor: &__dlpack::ImportedTensor,
+        ) -> __dlpack::Result<(), __dlpack::ImportError> { #accepts }
+        #[doc(hidden)]
+        fn from_dlpack(
+            __tensor: __dlpack::ImportedTensor,
+        ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+            #first
+            #value
         }
     };
-    quote! {
-        #(#[allow(#allowed)])*
-        const _: () = {
-            use #private::import as __dlpack;
-            #unmarked
-            #item
-        };
-    }
+    let item = implementation("DLPackImport", ident, model.generics, &where_clause, &items);
+    quote!(#unmarked #item)
 }
 
 /// The bodies of the two methods. The second body is statements and a `Result`.
@@ -101,13 +84,13 @@ fn tensor(
     name: &Literal,
     required: &[TokenStream],
     layout: &Layout<'_>,
-    data: RoleField<'_>,
+    data: &Field<'_>,
     copy: bool,
     how: &Make<'_>,
 ) -> Bodies {
     let here = Span::mixed_site();
     let ty = data.ty;
-    let function = local(match (copy, &layout.dtype) {
+    let function = local(match (copy, layout.dtype) {
         (false, _) => "held",
         (true, None) => "copied",
         (true, Some(_)) => "copied_as",
@@ -134,13 +117,15 @@ fn tensor(
     };
     let begun = checked(&quote_spanned!(here=> &__tensor));
     let mut parts = parts(layout, &quote_spanned!(here=> &__parts));
-    let accepts = if parts.is_empty() {
+    let stated = stated(layout, &quote_spanned!(here=> &__parts));
+    let accepts = if parts.is_empty() && stated.is_empty() {
         quote_spanned!(here=> __dlpack::accepts(__tensor, #name, &[#(#wants),*]))
     } else {
         let begun = checked(&quote_spanned!(here=> __tensor));
         let made = parts.iter().map(|(_, made)| made);
         quote_spanned! {here=>
             let __parts = #begun;
+            #stated
             #(let _ = #made;)*
             __dlpack::Ok(())
         }
@@ -153,6 +138,7 @@ fn tensor(
         accepts,
         first: quote_spanned! {here=>
             let __parts = #begun;
+            #stated
             #lets
         },
         value,
@@ -169,110 +155,115 @@ fn tensor(
 pub(super) fn parts<'a>(
     layout: &Layout<'a>,
     tensor: &TokenStream,
-) -> Vec<(RoleField<'a>, TokenStream)> {
+) -> Vec<(&'a Field<'a>, TokenStream)> {
     let here = Span::mixed_site();
-    let mut parts: Vec<(RoleField<'a>, TokenStream)> = Vec::new();
-    // The fields whose maker also has a requirement.
-    let needy = match &layout.placement {
-        Placement::Nested(field) => Some((*field, local("layout"))),
-        Placement::Fields { shape: Shape::Field { dims, .. }, .. } => Some((*dims, local("shape"))),
-        Placement::Fields { shape: Shape::List(_), .. } => None,
-    };
-    parts.extend(needy.map(|(field, function)| {
-        let ty = field.ty;
-        (field, or_return(&quote_spanned!(here=> (__dlpack::#function::<#ty>().make)(#tensor))))
-    }));
-    let mut add = |field: RoleField<'a>, function: &str, argument: Option<TokenStream>| {
+    let mut made: Vec<(&'a Field<'a>, TokenStream)> = Vec::new();
+    let has_spare = layout.parts().iter().any(|part| part.role == Role::NDim);
+    let room = local(if has_spare { "Spare" } else { "Filled" });
+    let room = quote_spanned!(here=> __dlpack::Room::#room);
+    for part in layout.parts() {
+        let Some(field) = part.given.field() else { continue };
         // A field may be listed twice.
-        if parts.iter().all(|(part, _)| part.member != field.member) {
-            let (ty, function) = (field.ty, local(function));
-            let argument = argument.map(|argument| quote!(, #argument));
-            parts.push((
-                field,
-                or_return(&quote_spanned!(here=> __dlpack::#function::<#ty>(#tensor #argument))),
-            ));
+        if made.iter().any(|(other, _)| other.member == field.member) {
+            continue;
         }
-    };
-    let by_unit = |unit, elements, bytes| match unit {
-        Unit::Elements => elements,
-        Unit::Bytes => bytes,
-    };
-    match &layout.placement {
-        Placement::Nested(_) => {}
-        Placement::Fields { shape, steps, offset } => {
-            match shape {
-                Shape::Field { ndim, .. } => {
-                    if let Some(ndim) = ndim {
-                        add(*ndim, "ndim", None);
-                    }
-                }
-                Shape::List(dims) => {
-                    for (axis, dim) in dims.iter().enumerate() {
-                        if let Some(field) = dim.field() {
-                            let axis = Literal::usize_unsuffixed(axis);
-                            add(field, "extent", Some(axis.into_token_stream()));
-                        }
-                    }
-                }
+        let (ty, function) = (field.ty, local(&part.function()));
+        let argument = match (part.role, part.axis.map(Literal::usize_unsuffixed)) {
+            (Role::Shape, Some(axis)) => quote!(, #axis),
+            (Role::Strides, Some(axis)) => {
+                let order = order_of_copy(layout);
+                quote_spanned!(here=> , (#axis, #order))
             }
-            match steps {
-                Steps::Strides(unit, field) => {
-                    let spare = matches!(shape, Shape::Field { ndim: Some(_), .. });
-                    let room = local(if spare { "SPARE" } else { "FILLED" });
-                    let room = quote_spanned!(here=> __dlpack::#room);
-                    add(*field, by_unit(*unit, "strides", "byte_strides"), Some(room));
-                }
-                Steps::Listed(unit, list) => {
-                    let function = by_unit(*unit, "stride", "byte_stride");
-                    let order = order_of_copy(layout);
-                    for (axis, stride) in list.iter().enumerate() {
-                        if let Some(field) = stride.field() {
-                            let axis = Literal::usize_unsuffixed(axis);
-                            add(field, function, Some(quote_spanned!(here=> (#axis, #order))));
-                        }
-                    }
-                }
-                Steps::Compact { order, pitch } => {
-                    if let Order::Field(field) = order {
-                        add(*field, "order", None);
-                    }
-                    if let Some((unit, field)) = pitch {
-                        add(*field, by_unit(*unit, "pitch", "byte_pitch"), Some(order_of(order)));
-                    }
-                }
+            (Role::Strides, None) => quote!(, #room),
+            (Role::Shape, None) if field.with().is_some() => quote!(, #room),
+            (Role::Pitch, _) => {
+                let order = order_of_pitch(layout);
+                quote!(, #order)
             }
-            if let Some((unit, field)) = offset {
-                add(*field, by_unit(*unit, "offset", "byte_offset"), None);
-            }
+            _ => TokenStream::new(),
+        };
+        // The maker of these also has a requirement.
+        let value = if let Some(path) = field.made_with() {
+            let at = here.located_at(path.span());
+            let mut function = if part.role == Role::Shape { local("dims") } else { function };
+            function.set_span(at);
+            let value = quote_spanned!(at=> __dlpack::#function(#tensor #argument));
+            quote_spanned!(at=> __dlpack::made_with::<#ty, _, _>(#value, #path))
+        } else if let (Role::Shape | Role::Layout, None) = (part.role, part.axis) {
+            quote_spanned!(here=> (__dlpack::#function::<#ty>().make)(#tensor))
+        } else {
+            quote_spanned!(here=> __dlpack::#function::<#ty>(#tensor #argument))
+        };
+        made.push((field, or_return(&value)));
+    }
+    made
+}
+
+/// Statements that compare the constants of the layout, except those that are requirements, with
+/// the tensor.
+pub(super) fn stated(layout: &Layout<'_>, tensor: &TokenStream) -> TokenStream {
+    let here = Span::mixed_site();
+    let mut checks = TokenStream::new();
+    for part in layout.parts().into_iter().filter(|part| part.axis.is_none()) {
+        if !matches!(part.given, Given::Constant(_) | Given::Integer(..)) {
+            continue;
         }
+        let (value, unit) = (computed(part.given), stride_unit(part.unit));
+        let (function, needed) = (local(&part.function()), constant(part.given));
+        let in_bytes = part.unit == Unit::Bytes;
+        // An error about the type points to the constant.
+        let here = here.located_at(part.given.span());
+        let number = |name| {
+            let name = local(name);
+            quote_spanned! {here=>
+                __dlpack::stated(
+                    #tensor,
+                    (__dlpack::MetadataField::#name, #in_bytes),
+                    __dlpack::#function(#tensor),
+                    #needed,
+                )
+            }
+        };
+        let check = match part.role {
+            Role::Shape => quote_spanned!(here=> __dlpack::stated_shape(#tensor, &#value)),
+            Role::Strides => {
+                let order = order_of_copy(layout);
+                quote_spanned!(here=> __dlpack::stated_strides(#tensor, #unit, &#value, #order))
+            }
+            Role::Device => quote_spanned!(here=> __dlpack::stated_device(#tensor, #value)),
+            Role::Pitch => {
+                let order = order_of_pitch(layout);
+                let found = quote_spanned!(here=> __dlpack::#function(#tensor, #order));
+                quote_spanned! {here=>
+                    __dlpack::stated_pitch(#tensor, #in_bytes, #order, #found, #needed)
+                }
+            }
+            Role::Offset => number("Offset"),
+            Role::Len => number("Len"),
+            Role::NDim => number("Rank"),
+            _ => continue,
+        };
+        let check = or_return(&check);
+        checks.extend(quote_spanned!(here=> let () = #check;));
     }
-    if let Some((unit, field)) = layout.len {
-        add(field, by_unit(unit, "len", "byte_len"), None);
-    }
-    if let Some(DType::Field(field)) = layout.dtype {
-        add(field, "dtype", None);
-    }
-    if let Some(field) = layout.device {
-        add(field, "device", None);
-    }
-    parts
+    checks
 }
 
 /// The struct, made from its parts and the other fields: statements and a `Result`. The
 /// last part is the one that moves the tensor.
 pub(super) fn made_of(
     how: &Make<'_>,
-    parts: &[(RoleField<'_>, TokenStream)],
+    parts: &[(&Field<'_>, TokenStream)],
 ) -> (TokenStream, TokenStream) {
     let here = Span::mixed_site();
     match how {
         Make::Fields(others) => {
             let others = others.iter().map(|(field, beside)| {
-                let (member, value) = (field.member, beside_value(field.ty, beside));
+                let (member, value) = (&field.member, beside_value(field.ty, beside));
                 quote_spanned!(here=> #member: #value)
             });
             let parts = parts.iter().map(|(field, value)| {
-                let member = field.member;
+                let member = &field.member;
                 quote_spanned!(here=> #member: #value)
             });
             let fields = parts.chain(others);
@@ -287,10 +278,10 @@ pub(super) fn made_of(
                 syn::Member::Unnamed(index) => local(&format!("__field_{}", index.index)),
             };
             let lets = parts.iter().map(|(field, value)| {
-                let name = name(field.member);
+                let name = name(&field.member);
                 quote_spanned!(here=> let #name = #value;)
             });
-            let arguments = order.iter().map(|field| name(field.member));
+            let arguments = order.iter().map(|field| name(&field.member));
             let at = here.located_at(path.span());
             let called = quote_spanned!(at=> #path(#(#arguments),*));
             (quote!(#(#lets)*), quote_spanned!(here=> __dlpack::constructed(#called)))
@@ -309,18 +300,20 @@ fn beside_value(ty: &Type, beside: &Beside<'_>) -> TokenStream {
     }
 }
 
-fn transparent(inner: RoleField<'_>, how: &Make<'_>) -> Bodies {
+fn transparent(inner: &Field<'_>, how: &Make<'_>) -> Bodies {
     let (here, ty) = (Span::mixed_site(), inner.ty);
-    let value = or_return(&quote_spanned!(here=> __dlpack::inner::<#ty>().of(__tensor)));
+    let value =
+        or_return(&quote_spanned!(here=> <#ty as __dlpack::DLPackImport>::from_dlpack(__tensor)));
     let (first, value) = made_of(how, &[(inner, value)]);
     Bodies {
-        accepts: quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(__tensor)),
+        accepts: quote_spanned!(here=> <#ty as __dlpack::DLPackImport>::accepts(__tensor)),
         first,
         value,
         copies: quote_spanned! {here=>
-            const COPIES: __dlpack::Copies = __dlpack::inner::<#ty>().copies;
+            const COPIES: __dlpack::Copies = <#ty as __dlpack::DLPackImport>::COPIES;
+            #[doc(hidden)]
             fn copies(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
-                (__dlpack::inner::<#ty>().copies_of)(__tensor)
+                <#ty as __dlpack::DLPackImport>::copies(__tensor)
             }
         },
     }
@@ -330,50 +323,45 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     let here = Span::mixed_site();
     let rows = variants.iter().map(|variant| {
         let (ty, name) = (variant.inner.ty, variant.ident.unraw().to_string());
-        quote_spanned!(here=> (#name, __dlpack::inner::<#ty>().accepts))
+        quote_spanned!(here=> (#name, <#ty as __dlpack::DLPackImport>::accepts))
     });
     let rows = quote_spanned!(here=> &[#(#rows),*]);
     let values = variants.iter().map(|ImportVariant { ident, inner, beside }| {
-        let (member, ty) = (inner.member, inner.ty);
-        let inner = or_return(&quote_spanned!(here=> __dlpack::inner::<#ty>().of(__tensor)));
+        let (member, ty) = (&inner.member, inner.ty);
+        let inner = or_return(
+            &quote_spanned!(here=> <#ty as __dlpack::DLPackImport>::from_dlpack(__tensor)),
+        );
         let mut fields = vec![(member, inner)];
         fields.extend(
-            beside.iter().map(|(field, beside)| (field.member, beside_value(field.ty, beside))),
+            beside.iter().map(|(field, beside)| (&field.member, beside_value(field.ty, beside))),
         );
         filled(&quote_spanned!(here=> Self::#ident), fields)
     });
     let values: Vec<_> = values.collect();
-    let last = values.len().saturating_sub(1);
-    let arms = values.iter().enumerate().map(|(number, value)| match number {
-        // The index is one of these, so the last arm is `_`.
-        number if number == last => quote_spanned!(here=> _ => #value,),
-        number => {
-            let number = Literal::usize_unsuffixed(number);
-            quote_spanned!(here=> #number => #value,)
-        }
-    });
+    let arms = arms_by_index(&values);
     let types: Vec<_> = variants.iter().map(|variant| variant.inner.ty).collect();
     let copies = quote_spanned! {here=>
         const COPIES: __dlpack::Copies =
-            __dlpack::copies_of_variants(&[#(__dlpack::inner::<#types>().copies),*]);
+            __dlpack::copies_of_variants(&[#(<#types as __dlpack::DLPackImport>::COPIES),*]);
+        #[doc(hidden)]
         fn copies(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
             __dlpack::copies_of_one(__tensor, &[#((
-                __dlpack::inner::<#types>().accepts,
-                __dlpack::inner::<#types>().copies_of,
+                <#types as __dlpack::DLPackImport>::accepts,
+                <#types as __dlpack::DLPackImport>::copies,
             )),*])
         }
     };
     // For a single variant, its own error is reported.
     let (accepts, value) = if let [only] = variants {
         let ty = only.inner.ty;
-        let accepts = quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(__tensor));
+        let accepts = quote_spanned!(here=> <#ty as __dlpack::DLPackImport>::accepts(__tensor));
         (accepts, quote!(#(#values)*))
     } else {
         let number = quote_spanned!(here=> __dlpack::variant(__tensor, #name, #rows));
         let chosen = or_return(&quote_spanned!(here=> __dlpack::variant(&__tensor, #name, #rows)));
         let value = quote_spanned! {here=>
             match #chosen {
-                #(#arms)*
+                #arms
             }
         };
         (quote_spanned!(here=> #number.map(|_| ())), value)

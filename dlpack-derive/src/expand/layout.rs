@@ -1,14 +1,14 @@
 //! The layout, from the fields that describe it.
 
-use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{ExprPath, Generics};
+use syn::{Expr, ExprPath, Generics};
 
-use super::tokens::{borrowed, local, value_of};
+use super::tokens::{self, borrowed, computed, integer, local, replaced, value_of};
 use crate::bounds::Params;
-use crate::model::{DType, Dim, Layout, Order, Placement, RoleField, Shape, Steps};
-use crate::symbol::Unit;
+use crate::model::{Given, Layout, Part, Placement, Shape, Steps};
+use crate::symbol::{Role, Unit};
 
 /// The code that describes a layout.
 pub(super) struct LayoutCode {
@@ -21,19 +21,6 @@ pub(super) struct LayoutCode {
     pub(super) body: TokenStream,
     /// An item beside the impls: the shape, if it is constant.
     pub(super) constant: Option<TokenStream>,
-}
-
-impl LayoutCode {
-    /// The body as one expression, in braces if it has statements.
-    pub(super) fn expression(&self) -> TokenStream {
-        let body = &self.body;
-        match body.clone().into_iter().next() {
-            Some(TokenTree::Ident(word)) if word == "let" => {
-                quote_spanned!(Span::mixed_site()=> { #body })
-            }
-            _ => body.clone(),
-        }
-    }
 }
 
 /// Builds the body, statement by statement.
@@ -52,135 +39,96 @@ pub(super) fn code<'a>(
 ) -> LayoutCode {
     let code = LayoutCode { body: TokenStream::new(), constant: None };
     let mut writer = Writer { ident, generics, code, layout: None };
-    match &layout.placement {
-        Placement::Nested(field) => writer.set(Writer::begin("layout", *field)),
-        Placement::Fields { shape, steps, .. } => writer.steps(shape, steps),
+    if let Placement::Fields { shape: Shape::List(dims), .. } = &layout.placement {
+        let dims = writer.list(dims);
+        writer.set(dims);
     }
-    if let Placement::Fields { steps, offset, .. } = &layout.placement {
-        if let Steps::Compact { pitch: Some((unit, pitch)), .. } = steps {
-            writer.change(by_unit(*unit, "pitch", "byte_pitch"), *pitch);
-        }
-        if let Some((unit, offset)) = offset {
-            writer.change(by_unit(*unit, "offset", "byte_offset"), *offset);
-        }
-    }
-    if let Some((unit, len)) = layout.len {
-        writer.change(by_unit(unit, "len", "byte_len"), len);
+    for part in layout.parts().iter().filter(|part| part.axis.is_none()) {
+        writer.apply(part);
     }
     let here = Span::mixed_site();
-    match layout.dtype {
-        None => {}
-        Some(DType::Field(dtype)) => writer.change("dtype", dtype),
-        Some(DType::Named(word)) => {
-            writer
-                .set(quote_spanned!(here=> __dlpack::dtype(__layout, &__dlpack::DataType::#word)));
-        }
-        Some(DType::Path(path)) => {
-            let here = here.located_at(path.span());
-            writer.set(quote_spanned!(here=> __dlpack::dtype(__layout, &#path)));
-        }
-    }
-    if let Some(device) = layout.device {
-        writer.change("device", device);
+    if let Placement::Fields { steps: Steps::Listed(unit, list), .. } = &layout.placement {
+        let list = list.iter().map(|stride| Writer::number(*stride));
+        let function = local(match unit {
+            Unit::Elements => "listed_strides",
+            Unit::Bytes => "listed_byte_strides",
+        });
+        writer.set(quote_spanned!(here=> __dlpack::#function(__layout, [#(#list),*])));
     }
     if layout.padded {
-        writer.set(quote_spanned!(here=> __dlpack::padded(__layout)));
+        writer.set(quote_spanned!(here=> __layout.padded()));
     }
     if layout.spare_capacity {
-        writer.set(quote_spanned!(here=> __dlpack::spare_capacity(__layout)));
+        writer.set(quote_spanned!(here=> __layout.spare_capacity()));
     }
     let end = writer.layout.take();
     writer.code.body.extend(end);
     writer.code
 }
 
-fn by_unit(unit: Unit, elements: &'static str, bytes: &'static str) -> &'static str {
-    match unit {
-        Unit::Elements => elements,
-        Unit::Bytes => bytes,
-    }
-}
-
 impl<'a> Writer<'a> {
-    fn say(&mut self, statement: TokenStream) {
-        self.code.body.extend(statement);
-    }
-
-    /// A call of a runtime function for a field. The turbofish contains the field's type,
-    /// to which the error points if the type does not fit.
-    fn call(function: &str, field: RoleField<'a>, before: &TokenStream) -> TokenStream {
-        if field.with.is_some() {
-            let (function, value) = (local(&format!("{function}_with")), value_of(field));
-            return quote_spanned!(Span::mixed_site()=> __dlpack::#function(#before #value));
-        }
-        let (ty, field, function) = (field.ty, borrowed(field), local(function));
-        quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#before #field))
-    }
-
-    /// A call that begins a layout.
-    fn begin(function: &str, field: RoleField<'a>) -> TokenStream {
-        Self::call(function, field, &TokenStream::new())
-    }
-
     /// Replaces the expression. The previous one becomes a statement, whose variable the
     /// new one uses.
     fn set(&mut self, layout: TokenStream) {
         if let Some(before) = self.layout.replace(layout) {
-            self.say(quote_spanned!(Span::mixed_site()=> let __layout = #before;));
+            let here = Span::mixed_site();
+            self.code.body.extend(quote_spanned!(here=> let __layout = #before;));
         }
     }
 
-    /// Adds a call that changes the layout.
-    fn change(&mut self, function: &str, field: RoleField<'a>) {
-        let before = quote_spanned!(Span::mixed_site()=> __layout,);
-        self.set(Self::call(function, field, &before));
-    }
-
-    fn steps(&mut self, shape: &Shape<'a>, steps: &Steps<'a>) {
+    /// Adds the call of a runtime function for a part, which begins the layout or changes it. The
+    /// turbofish contains the field's type, to which the error points if the type does not fit.
+    fn apply(&mut self, part: &Part<'a>) {
         let here = Span::mixed_site();
-        let (tokens, rank) = match shape {
-            Shape::Field { dims, ndim } => (Self::begin("shape", *dims), *ndim),
-            Shape::List(dims) => {
-                let (function, dims) = self.list(dims);
-                let function = local(function);
-                (quote_spanned!(here=> __dlpack::#function(#dims)), None)
+        let before = self.layout.is_some().then(|| quote_spanned!(here=> __layout,));
+        let function = part.function();
+        let with = local(&format!("{function}_with"));
+        let function = local(&function);
+        let is_number = matches!(part.role, Role::NDim | Role::Pitch | Role::Offset | Role::Len);
+        self.set(match part.given {
+            Given::Field(field, _) if field.with().is_some() => {
+                let value = value_of(field);
+                quote_spanned!(here=> __dlpack::#with(#before #value))
             }
-        };
-        self.set(tokens);
-        if let Some(rank) = rank {
-            self.change("ndim", rank);
-        }
-        match steps {
-            Steps::Compact { order: Order::Default | Order::RowMajor, .. } => {}
-            Steps::Compact { order: Order::ColumnMajor, .. } => {
-                self.set(quote_spanned!(here=> __dlpack::column_major(__layout)));
+            Given::Field(field, _) => {
+                let (ty, field) = (field.ty, borrowed(field));
+                quote_spanned!(here=> __dlpack::#function::<#ty>(#before #field))
             }
-            Steps::Compact { order: Order::Field(order), .. } => self.change("order", *order),
-            Steps::Strides(unit, strides) => {
-                self.change(by_unit(*unit, "strides", "byte_strides"), *strides);
+            // An error points to the value.
+            given if is_number => {
+                let (at, value) = (here.located_at(given.span()), computed(given));
+                quote_spanned!(at=> __dlpack::#function(#before &__dlpack::integer(#value)))
             }
-            Steps::Listed(unit, list) => {
-                let list = list.iter().map(|stride| Self::number(*stride, "stride"));
-                let function = local(by_unit(*unit, "listed_strides", "listed_byte_strides"));
-                self.set(quote_spanned!(here=> __dlpack::#function(__layout, [#(#list),*])));
+            // Any constant that converts, as a field does.
+            Given::Constant(path) if !matches!(part.role, Role::Shape | Role::Strides) => {
+                let at = here.located_at(path.span());
+                quote_spanned!(at=> __dlpack::#function(#before &#path))
             }
-        }
+            given => {
+                let (at, value) = (here.located_at(given.span()), computed(given));
+                let result = match given {
+                    Given::Call(call) => converted(call, part.role),
+                    _ => None,
+                };
+                quote_spanned!(at=> __dlpack::#with #result(#before #value))
+            }
+        });
     }
 
-    /// A list of dimensions, and the function that takes it. The list is a borrowed
-    /// constant if all dimensions are constant.
-    fn list(&mut self, dims: &[Dim<'a>]) -> (&'static str, TokenStream) {
+    /// The layout of a list of dimensions. The list is a borrowed constant if all dimensions are
+    /// constant.
+    fn list(&mut self, dims: &[Given<'a>]) -> TokenStream {
         let here = Span::mixed_site();
-        if dims.iter().any(|dim| matches!(dim, Dim::Field(..) | Dim::Method(_))) {
-            let dims = dims.iter().map(|dim| Self::number(*dim, "extent"));
-            return ("extents", quote_spanned!(here=> [#(#dims),*]));
+        if dims.iter().any(|dim| matches!(dim, Given::Field(..) | Given::Call(_))) {
+            let dims = dims.iter().map(|dim| Self::number(*dim));
+            return quote_spanned!(here=> __dlpack::extents([#(#dims),*]));
         }
         let generic = !self.generics.params.is_empty();
         let params = Params::of(self.generics);
-        let reach = |dim: &Dim<'_>| matches!(dim, Dim::Constant(path) if params.reach(path));
+        let reach = |dim: &Given<'_>| matches!(dim, Given::Constant(path) if params.reach(path));
         let values = dims.iter().map(|dim| self.constant(*dim));
         if generic && dims.iter().any(reach) {
-            return ("constants", quote_spanned!(here=> const { &[#(#values),*] }));
+            return quote_spanned!(here=> __dlpack::Layout::new(const { &[#(#values),*] }));
         }
         // A constant item is evaluated even if the struct is never exported, so an invalid
         // dimension is an error at its definition.
@@ -188,95 +136,70 @@ impl<'a> Writer<'a> {
         self.code.constant = Some(quote_spanned! {here=>
             const __SHAPE: [__dlpack::i64; #rank] = [#(#values),*];
         });
-        ("constants", quote_spanned!(here=> &__SHAPE))
+        quote_spanned!(here=> __dlpack::Layout::new(&__SHAPE))
     }
 
     /// A constant dimension, as an `i64`, at compile time.
-    fn constant(&self, dim: Dim<'_>) -> TokenStream {
+    fn constant(&self, dim: Given<'_>) -> TokenStream {
         match dim {
-            Dim::Integer(value, span) => integer(value, span),
-            Dim::Constant(path) => {
+            Given::Integer(value, span) => integer(value, span),
+            Given::Constant(path) => {
                 let here = Span::mixed_site().located_at(path.span());
                 let path = self.without_self(path);
                 quote_spanned!(here=> __dlpack::dim(__dlpack::integer(#path) as _))
             }
             // `check` rejects `_` in an export.
-            Dim::Field(..) | Dim::Method(_) | Dim::Any => TokenStream::new(),
+            Given::Field(..) | Given::Call(_) | Given::Any => TokenStream::new(),
         }
     }
 
-    /// A dimension or a stride, as an `Option<i64>`, at run time. `function` converts a field.
-    fn number(dim: Dim<'a>, function: &str) -> TokenStream {
+    /// A dimension or a stride, as an `Option<i64>`, at run time.
+    fn number(dim: Given<'a>) -> TokenStream {
         match dim {
-            Dim::Integer(value, span) => {
-                let value = integer(value, span);
-                quote_spanned!(Span::mixed_site()=> __dlpack::Option::Some(#value))
+            Given::Call(call) => {
+                let (here, call) = (Span::mixed_site().located_at(call.span()), computed(dim));
+                quote_spanned!(here=> __dlpack::number(&__dlpack::integer(#call)))
             }
-            Dim::Constant(path) => {
-                let here = Span::mixed_site().located_at(path.span());
-                quote_spanned!(here=> __dlpack::extent(&__dlpack::integer(#path)))
+            Given::Field(field, _) => {
+                let (ty, field) = (field.ty, borrowed(field));
+                quote_spanned!(Span::mixed_site()=> __dlpack::number::<#ty>(#field))
             }
-            Dim::Method(call) => {
-                let here = Span::mixed_site().located_at(call.span());
-                let call = with_own_self(call.to_token_stream());
-                quote_spanned!(here=> __dlpack::extent(&__dlpack::integer(#call)))
-            }
-            Dim::Field(field, _) => {
-                let (ty, field, function) = (field.ty, borrowed(field), local(function));
-                quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#field))
-            }
-            // `check` rejects it in an export, and as a stride.
-            Dim::Any => TokenStream::new(),
+            // `check` rejects `_` in an export, and as a stride.
+            constant => tokens::constant(constant).unwrap_or_default(),
         }
     }
 
     /// The path for use outside of the impl, for a struct without parameters.
     fn without_self(&self, path: &ExprPath) -> TokenStream {
         if self.generics.params.is_empty() {
-            replace_self(path.to_token_stream(), self.ident)
+            replaced(path.to_token_stream(), "Self", &|word| {
+                let span = self.ident.span().located_at(word.span());
+                Ident::new(&self.ident.to_string(), span).into_token_stream()
+            })
         } else {
             path.to_token_stream()
         }
     }
 }
 
-/// Replaces the user's `self` by that of the method that the expansion defines.
-fn with_own_self(tokens: TokenStream) -> TokenStream {
-    let replaced = tokens.into_iter().map(|token| match token {
-        TokenTree::Ident(word) if word == "self" => {
-            TokenTree::Ident(Ident::new("self", Span::mixed_site().located_at(word.span())))
+/// The type of a value that ends with `.into()` or `.try_into()`, as a turbofish: what it is
+/// converted into.
+fn converted(call: &Expr, role: Role) -> Option<TokenStream> {
+    let here = Span::mixed_site();
+    let ty = match role {
+        Role::DType => local("DataType"),
+        Role::Order => local("Order"),
+        Role::Device => local("Device"),
+        _ => return None,
+    };
+    match call {
+        Expr::Group(group) => converted(&group.expr, role),
+        Expr::MethodCall(last) if last.method == "into" => {
+            Some(quote_spanned!(here=> ::<__dlpack::#ty>))
         }
-        TokenTree::Group(group) => {
-            let inner = with_own_self(group.stream());
-            let mut replaced = proc_macro2::Group::new(group.delimiter(), inner);
-            replaced.set_span(group.span());
-            replaced.into()
+        Expr::MethodCall(last) if last.method == "try_into" => {
+            Some(quote_spanned!(here=> ::<__dlpack::Result<__dlpack::#ty, _>>))
         }
-        other => other,
-    });
-    replaced.collect()
-}
-
-fn integer(value: i64, span: Span) -> TokenStream {
-    let mut literal = Literal::i64_unsuffixed(value);
-    literal.set_span(Span::mixed_site().located_at(span));
-    literal.into_token_stream()
-}
-
-fn replace_self(tokens: TokenStream, ident: &Ident) -> TokenStream {
-    let replaced = tokens.into_iter().map(|token| match token {
-        TokenTree::Ident(word) if word == "Self" => {
-            let mut ident = ident.clone();
-            ident.set_span(ident.span().located_at(word.span()));
-            TokenTree::Ident(ident)
-        }
-        TokenTree::Group(group) => {
-            let inner = replace_self(group.stream(), ident);
-            let mut replaced = proc_macro2::Group::new(group.delimiter(), inner);
-            replaced.set_span(group.span());
-            TokenTree::Group(replaced)
-        }
-        other => other,
-    });
-    replaced.collect()
+        _ => None,
+    }
 }

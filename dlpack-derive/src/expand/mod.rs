@@ -20,34 +20,26 @@ use syn::{Generics, Ident, Path, WherePredicate};
 
 pub(crate) use from_layout::from_layout;
 pub(crate) use import::import;
-pub(crate) use tokens::filled;
+pub(crate) use tokens::{arms_by_index, dtype, filled, implementation};
 
-use methods::Methods;
+use methods::{Method, Methods};
+use tokens::expression;
 
 use crate::bounds;
-use crate::model::{Access, Kind, Layout, Model};
+use crate::manifest;
+use crate::model::{Kind, Layout, Model};
+use crate::symbol::Direction;
 
-/// The impls for a struct, in their own scope.
+/// The impls for a struct or an enum.
 pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
-    let private = private(model.krate);
     let (items, methods) = match &model.kind {
         Kind::Tensor(tensor) => tensor::expand(model, tensor),
-        Kind::Transparent(field) => transparent::transparent(model, *field),
-        Kind::Enum(variants) => transparent::variants(model, variants),
+        Kind::Transparent(field) => (TokenStream::new(), transparent::transparent(field)),
+        Kind::Enum(variants) => (TokenStream::new(), transparent::variants(variants)),
     };
-    let export = export(model, methods);
+    let export = export(model, &methods);
     let asserts = asserts::asserts(model);
-    let allowed = &model.allowed;
-    quote! {
-        #(#[allow(#allowed)])*
-        const _: () = {
-            use #private as __dlpack;
-            enum __Roles {}
-            #items
-            #export
-            #asserts
-        };
-    }
+    quote!(#items #export #asserts)
 }
 
 /// The impl of `AsLayout` for a struct that is only a layout.
@@ -57,103 +49,47 @@ pub(crate) fn as_layout(
     bound: Option<&[WherePredicate]>,
     layout: &Layout<'_>,
 ) -> TokenStream {
-    let (params, args, _) = generics.split_for_impl();
-    let where_clause = bounds::where_layout(generics, bound, layout);
+    let where_clause = bounds::where_layout(generics, bound, layout, Direction::Export);
     let layout::LayoutCode { body, constant } = layout::code(ident, generics, layout);
     let unmarked = asserts::unmarked_fields(ident, generics, layout);
-    quote_spanned! {Span::mixed_site()=>
-        #unmarked
-        #constant
-        #[automatically_derived]
-        impl #params __dlpack::AsLayout for #ident #args #where_clause {
-            #[inline(always)]
-            fn layout(&self) -> __dlpack::Layout<'_> {
-                #body
-            }
-        }
-    }
+    let items = quote_spanned! {Span::mixed_site()=>
+        #[inline(always)]
+        fn layout(&self) -> __dlpack::Layout<'_> { #body }
+    };
+    let item = implementation("AsLayout", ident, generics, &where_clause, &items);
+    quote!(#unmarked #constant #item)
 }
 
 /// The module whose items expansions use. Its name contains the version of this crate, so
-/// that a different version of `dlpack_traits` is an error that names both versions.
-pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
-    let krate = krate.map_or_else(|| quote!(::dlpack_traits), |path| quote!(#path));
+/// that a different version of `dlpack_traits` is an error that names the version, and the
+/// attribute that leads to another one. `None` if the crate has no such dependency.
+pub(crate) fn private(krate: Option<&Path>) -> Option<TokenStream> {
+    let krate = match krate {
+        Some(path) => quote!(#path),
+        None => manifest::has_runtime().then(|| quote!(::dlpack_traits))?,
+    };
     let version = env!("CARGO_PKG_VERSION").replace(['.', '-', '+'], "_");
-    let version = Ident::new(&format!("dlpack_derive_{version}"), Span::call_site());
-    quote!(#krate::__private::#version)
+    let version = format!("dlpack_derive_{version}_see_attribute_crate");
+    let version = Ident::new(&version, Span::call_site());
+    Some(quote!(#krate::__private::#version))
+}
+
+/// A module in it.
+pub(crate) fn module(krate: Option<&Path>, name: &str) -> Option<TokenStream> {
+    let (private, name) = (private(krate)?, Ident::new(name, Span::call_site()));
+    Some(quote!(#private::#name))
 }
 
 /// The impl of the trait. Each method borrows only the fields that it uses.
-fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
-    let ident = model.ident;
-    let (params, args, _) = model.generics.split_for_impl();
-    let where_clause = bounds::where_clause(model);
-    let Methods { describe, describe_mut, storage, sync_for, share, to_dlpack_on } = methods;
-    let describe_mut = describe_mut.filter(|_| model.access == Access::AsStorage);
-    let describe_mut = describe_mut.map(|describe_mut| {
-        quote_spanned! {Span::mixed_site()=>
-            #[inline(always)]
-            fn describe_mut<'__dlpack>(
-                &'__dlpack mut self,
-                __out: __dlpack::Describe<'__dlpack>,
-            ) -> __dlpack::Result<__dlpack::DescriptionMut<'__dlpack>, __dlpack::Error> {
-                #describe_mut
-            }
+fn export(model: &Model<'_>, methods: &Methods) -> TokenStream {
+    let methods = methods.iter().filter_map(|(method, body)| match (model.read_only, method) {
+        (true, Method::DescribeMut | Method::ToDlpackOn) => None,
+        (true, Method::Describe) => {
+            let (here, body) = (Span::mixed_site(), expression(body));
+            Some(method.with(&quote_spanned!(here=> __dlpack::read_only(#body))))
         }
+        _ => Some(method.with(body)),
     });
-    let storage = storage.map(|storage| {
-        quote_spanned! {Span::mixed_site()=>
-            #[inline(always)]
-            fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
-                #storage
-            }
-        }
-    });
-    let sync_for = sync_for.map(|sync_for| {
-        quote_spanned! {Span::mixed_site()=>
-            #[inline]
-            fn sync_for(
-                &self,
-                __consumer: __dlpack::StreamArg<'_>,
-            ) -> __dlpack::Result<(), __dlpack::Error> {
-                #sync_for
-            }
-        }
-    });
-    let share = share.map(|share| {
-        quote_spanned! {Span::mixed_site()=>
-            #[inline]
-            fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
-                #share
-            }
-        }
-    });
-    let to_dlpack_on = to_dlpack_on.map(|to_dlpack_on| {
-        quote_spanned! {Span::mixed_site()=>
-            #[inline]
-            fn to_dlpack_on(
-                &self,
-                __consumer: __dlpack::StreamArg<'_>,
-            ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
-                #to_dlpack_on
-            }
-        }
-    });
-    quote_spanned! {Span::mixed_site()=>
-        #[automatically_derived]
-        impl #params __dlpack::DLPackExport for #ident #args #where_clause {
-            #[inline(always)]
-            fn describe<'__dlpack>(
-                &'__dlpack self,
-                __out: __dlpack::Describe<'__dlpack>,
-            ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
-                #describe
-            }
-            #describe_mut
-            #storage
-            #sync_for
-            #share
-            #to_dlpack_on
-        }
-    }
+    let (where_clause, items) = (bounds::where_clause(model), quote!(#(#methods)*));
+    implementation("DLPackExport", model.ident, model.generics, &where_clause, &items)
 }

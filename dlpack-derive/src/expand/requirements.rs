@@ -1,17 +1,22 @@
 //! The requirements of an imported struct on a tensor.
 
 use proc_macro2::{Literal, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
-use super::tokens::local;
-use crate::attr::{ConstDType, ConstOrder, Require};
-use crate::model::{DType, Dim, Layout, Order, Placement, Shape, Steps};
+use super::tokens::{constant, dtype, local};
+use crate::attr::{ConstOrder, Require};
+use crate::model::{Given, Layout, Placement, Shape, Steps};
 use crate::symbol::Unit;
+
+/// A requirement, by the name of its variant.
+fn requirement(name: &str, argument: &TokenStream) -> TokenStream {
+    let name = local(name);
+    quote_spanned!(Span::mixed_site()=> __dlpack::Requirement::#name(#argument))
+}
 
 /// The requirements of the roles.
 pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
-    let here = Span::mixed_site();
     let mut wants = wants_beside_strides(layout, copy);
     wants.extend(listed_strides(layout, copy));
     if copy {
@@ -21,14 +26,14 @@ pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStrea
         Placement::Nested(_) => true,
         Placement::Fields { steps, offset, .. } => {
             if let Steps::Compact { order, pitch } = steps {
-                let order = order_of(order);
-                let word = local(if pitch.is_some() { "Pitched" } else { "Compact" });
-                wants.push(quote_spanned!(here=> __dlpack::Requirement::#word(#order)));
+                let name = if pitch.is_some() { "Pitched" } else { "Compact" };
+                wants.push(requirement(name, &order_of(*order)));
             }
             offset.is_some()
         }
     };
     if !offset_known || layout.len.is_some() {
+        let here = Span::mixed_site();
         wants.push(quote_spanned!(here=> __dlpack::Requirement::NothingBefore));
     }
     wants
@@ -42,9 +47,9 @@ pub(super) fn listed_strides(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream
         return Vec::new();
     };
     let mut wants = Vec::new();
-    if let Shape::Field { .. } = shape {
+    if let Shape::Whole { .. } = shape {
         let rank = Literal::usize_unsuffixed(list.len());
-        wants.push(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#rank])));
+        wants.push(requirement("Rank", &quote!(&[#rank])));
     }
     let place = if copy {
         let order = order_of_copy(layout);
@@ -54,32 +59,17 @@ pub(super) fn listed_strides(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream
     };
     let unit = stride_unit(*unit);
     let constants = list.iter().enumerate().filter_map(|(axis, stride)| {
-        let axis = Literal::usize_unsuffixed(axis);
-        let needed = match stride {
-            Dim::Integer(value, span) => {
-                let mut value = Literal::i64_unsuffixed(*value);
-                value.set_span(here.located_at(*span));
-                quote_spanned!(here=> __dlpack::Option::Some(#value))
-            }
-            Dim::Constant(path) => {
-                let at = here.located_at(path.span());
-                quote_spanned!(at=> __dlpack::constant(&__dlpack::integer(#path)))
-            }
-            // `check` rejects the last two.
-            Dim::Field(..) | Dim::Method(_) | Dim::Any => return None,
-        };
+        let (axis, needed) = (Literal::usize_unsuffixed(axis), constant(*stride)?);
         Some(quote_spanned!(here=> (#axis, #needed)))
     });
     let constants: Vec<_> = constants.collect();
     if !constants.is_empty() {
-        wants.push(quote_spanned! {here=>
-            __dlpack::Requirement::Strides(#unit, &[#(#constants),*], #place)
-        });
+        wants.push(requirement("Strides", &quote!(#unit, &[#(#constants),*], #place)));
     }
     wants
 }
 
-fn stride_unit(unit: Unit) -> TokenStream {
+pub(super) fn stride_unit(unit: Unit) -> TokenStream {
     let unit = local(match unit {
         Unit::Elements => "Elements",
         Unit::Bytes => "Bytes",
@@ -91,30 +81,46 @@ fn stride_unit(unit: Unit) -> TokenStream {
 pub(super) fn wants_beside_strides(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
     let here = Span::mixed_site();
     let mut wants = Vec::new();
-    let mut want = |what: TokenStream| wants.push(what);
-    match &layout.dtype {
-        Some(DType::Named(word)) => {
-            want(quote_spanned!(here=> __dlpack::Requirement::DType(&[__dlpack::DataType::#word])));
-        }
-        Some(DType::Path(path)) => {
-            let at = here.located_at(path.span());
-            want(quote_spanned!(at=> __dlpack::Requirement::DType(&[#path])));
-        }
-        Some(DType::Field(_)) | None => {}
+    if let Some(Given::Constant(dtype)) = layout.dtype {
+        wants.push(requirement("DType", &quote!(&[#dtype])));
     }
     if layout.padded {
-        want(quote_spanned!(here=> __dlpack::Requirement::Padded(true)));
+        wants.push(requirement("Padded", &quote!(true)));
     } else if copy && layout.dtype.is_some() {
-        let order = order_of_copy(layout);
-        want(quote_spanned!(here=> __dlpack::Requirement::Packed(#order)));
+        wants.push(requirement("Packed", &order_of_copy(layout)));
     }
     match &layout.placement {
         Placement::Nested(field) => {
             let ty = field.ty;
-            let place = local(if copy { "copied" } else { "held" });
-            want(quote_spanned!(here=> __dlpack::layout::<#ty>().#place()));
+            let accepts = quote_spanned!(here=> __dlpack::layout::<#ty>().accepts);
+            wants.push(requirement("Layout", &quote!(#accepts, #copy)));
         }
-        Placement::Fields { shape, .. } => shape_wants(shape, &mut want),
+        Placement::Fields { shape: Shape::Whole { dims, ndim }, .. } => {
+            // A constant list is compared when the fields are made, and a converted one is made.
+            let dims = dims.field().filter(|dims| dims.with().is_none());
+            let Some(dims) = dims else { return wants };
+            let (ty, name) = (dims.ty, if ndim.is_some() { "Room" } else { "Filled" });
+            let capacity = quote_spanned!(here=> __dlpack::shape::<#ty>().capacity);
+            wants.push(requirement(name, &capacity));
+        }
+        Placement::Fields { shape: Shape::List(dims), .. } => {
+            let rank = Literal::usize_unsuffixed(dims.len());
+            wants.push(requirement("Rank", &quote!(&[#rank])));
+            let dims = dims.iter().enumerate();
+            wants.extend(dims.clone().filter_map(|(axis, dim)| {
+                let number = Literal::usize_unsuffixed(axis);
+                let Some(field) = dim.field() else {
+                    let needed = constant(*dim)?;
+                    return Some(requirement("Dimension", &quote!(#number, #needed)));
+                };
+                // A field may be listed twice.
+                let is_same =
+                    |dim: &Given<'_>| dim.field().is_some_and(|other| other.member == field.member);
+                let first = dims.clone().find(|(_, dim)| is_same(dim)).map(|(first, _)| first);
+                let first = Literal::usize_unsuffixed(first.filter(|first| *first < axis)?);
+                Some(requirement("Equal", &quote!(#first, #number)))
+            }));
+        }
     }
     wants
 }
@@ -125,10 +131,15 @@ pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
     match &layout.placement {
         Placement::Nested(field) => {
             let ty = field.ty;
-            quote_spanned!(here=> __dlpack::layout::<#ty>().order())
+            quote_spanned!(here=> __dlpack::layout::<#ty>().order)
         }
-        Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
-            quote_spanned!(here=> __dlpack::Order::ColumnMajor)
+        Placement::Fields {
+            steps: Steps::Compact { order: Some(Given::Constant(order)), .. },
+            ..
+        } => order.to_token_stream(),
+        Placement::Fields { steps: Steps::Strides(unit, Given::Constant(list)), .. } => {
+            let unit = stride_unit(*unit);
+            quote_spanned!(here=> __dlpack::order_of_list(#unit, &#list))
         }
         Placement::Fields { steps: Steps::Listed(unit, list), .. } => {
             let (unit, ends) = (stride_unit(*unit), [list.first(), list.last()].map(wide));
@@ -139,107 +150,59 @@ pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
 }
 
 /// A listed stride as a constant `Option<i128>`, `None` for a field.
-fn wide(stride: Option<&Dim<'_>>) -> TokenStream {
+fn wide(stride: Option<&Given<'_>>) -> TokenStream {
     match stride {
-        Some(Dim::Integer(value, _)) => {
+        Some(Given::Integer(value, _)) => {
             let value = Literal::i64_unsuffixed(*value);
             quote_spanned!(Span::mixed_site()=> __dlpack::Option::Some(#value))
         }
-        Some(Dim::Constant(path)) => {
+        Some(Given::Constant(path)) => {
             let at = Span::mixed_site().located_at(path.span());
             quote_spanned!(at=> __dlpack::Option::Some(__dlpack::integer(#path) as _))
         }
-        Some(Dim::Field(..) | Dim::Method(_) | Dim::Any) | None => {
+        Some(Given::Field(..) | Given::Call(_) | Given::Any) | None => {
             quote_spanned!(Span::mixed_site()=> __dlpack::Option::None)
         }
     }
 }
 
-fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
-    let here = Span::mixed_site();
-    match shape {
-        Shape::Field { dims, ndim } => {
-            let ty = dims.ty;
-            match ndim {
-                None => want(
-                    quote_spanned!(here=> __dlpack::Requirement::Filled(__dlpack::shape::<#ty>().capacity)),
-                ),
-                Some(_) => want(
-                    quote_spanned!(here=> __dlpack::Requirement::Room(__dlpack::shape::<#ty>().capacity)),
-                ),
-            }
-        }
-        Shape::List(dims) => {
-            let rank = Literal::usize_unsuffixed(dims.len());
-            want(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#rank])));
-            for (axis, dim) in dims.iter().enumerate() {
-                let number = Literal::usize_unsuffixed(axis);
-                match dim {
-                    Dim::Integer(value, span) => {
-                        let mut value = Literal::i64_unsuffixed(*value);
-                        value.set_span(here.located_at(*span));
-                        want(
-                            quote_spanned!(here=> __dlpack::Requirement::Dimension(#number, __dlpack::Option::Some(#value))),
-                        );
-                    }
-                    Dim::Constant(path) => {
-                        let at = here.located_at(path.span());
-                        let path = quote_spanned!(at=> __dlpack::integer(#path));
-                        want(
-                            quote_spanned!(at=> __dlpack::Requirement::Dimension(#number, __dlpack::constant(&#path))),
-                        );
-                    }
-                    // `check` rejects a method in an import.
-                    Dim::Method(_) | Dim::Any => {}
-                    Dim::Field(field, _) => {
-                        let same = |dim: &Dim<'_>| matches!(dim, Dim::Field(other, _) if other.member == field.member);
-                        let first = dims.iter().position(same).filter(|first| *first < axis);
-                        if let Some(first) = first.map(Literal::usize_unsuffixed) {
-                            want(
-                                quote_spanned!(here=> __dlpack::Requirement::Equal(#first, #number)),
-                            );
-                        }
-                    }
-                }
-            }
-        }
+/// The order of the axes beside a pitch.
+pub(super) fn order_of_pitch(layout: &Layout<'_>) -> TokenStream {
+    match &layout.placement {
+        Placement::Fields { steps: Steps::Compact { order, .. }, .. } => order_of(*order),
+        Placement::Fields { .. } | Placement::Nested(_) => order_of(None),
     }
 }
 
-/// The constant of `dlpack_traits` for an order.
-pub(super) fn order_of(order: &Order<'_>) -> TokenStream {
-    let order = local(match order {
-        Order::Default | Order::RowMajor => "ROW_MAJOR",
-        Order::ColumnMajor => "COLUMN_MAJOR",
-        Order::Field(_) => "ANY_ORDER",
-    });
-    quote!(__dlpack::#order)
+/// An order as an `Option`, which is `None` if either will do.
+fn order_of(order: Option<Given<'_>>) -> TokenStream {
+    match order {
+        None => quote!(__dlpack::ROW_MAJOR),
+        Some(Given::Constant(order)) => quote!(__dlpack::Option::Some(#order)),
+        Some(_) => quote!(__dlpack::ANY_ORDER),
+    }
 }
 
 /// The requirements of `require(...)`.
 pub(super) fn required(require: &Require) -> Vec<TokenStream> {
-    let here = Span::mixed_site();
     let Require { devices, dtypes, ranks, contiguous } = require;
     let mut wants = Vec::new();
     if !devices.is_empty() {
-        wants.push(quote_spanned!(here=> __dlpack::Requirement::Device(&[#(#devices),*])));
+        wants.push(requirement("Device", &quote!(&[#(#devices),*])));
     }
     if !dtypes.is_empty() {
-        let dtypes = dtypes.iter().map(|dtype| match dtype {
-            ConstDType::Named(word) => quote_spanned!(here=> __dlpack::DataType::#word),
-            ConstDType::Path(path) => quote!(#path),
-        });
-        wants.push(quote_spanned!(here=> __dlpack::Requirement::DType(&[#(#dtypes),*])));
+        let dtypes = dtypes.iter().map(dtype);
+        wants.push(requirement("DType", &quote!(&[#(#dtypes),*])));
     }
     if !ranks.is_empty() {
-        wants.push(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#(#ranks),*])));
+        wants.push(requirement("Rank", &quote!(&[#(#ranks),*])));
     }
     if let Some(order) = contiguous {
-        let order = order_of(match order {
-            ConstOrder::RowMajor => &Order::RowMajor,
-            ConstOrder::ColumnMajor => &Order::ColumnMajor,
+        let order = local(match order {
+            ConstOrder::RowMajor => "ROW_MAJOR",
+            ConstOrder::ColumnMajor => "COLUMN_MAJOR",
         });
-        wants.push(quote_spanned!(here=> __dlpack::Requirement::Contiguous(#order)));
+        wants.push(requirement("Contiguous", &quote!(__dlpack::#order)));
     }
     wants
 }

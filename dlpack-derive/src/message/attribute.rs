@@ -5,7 +5,7 @@ use syn::spanned::Spanned as _;
 use syn::{Error, Path};
 
 use super::parts::unknown_attribute;
-use super::{describe, refusal};
+use super::{expected, refusal};
 use crate::attr::{Item, Value};
 use crate::symbol::{self, Unit};
 
@@ -83,6 +83,8 @@ pub(super) fn on_the_struct(word: &str) -> &str {
         symbol::BYTE_STRIDES => "byte_strides(row_bytes, 4)",
         symbol::ORDER => "order = column_major",
         symbol::DTYPE => "dtype = BF16",
+        symbol::DEVICE => "device = self.device()",
+        "ndim" => "ndim = 2",
         symbol::BOUND => "bound(T: Element)",
         symbol::SKIP => "skip(id, timestamp)",
         symbol::REQUIRE => "require(rank = 3)",
@@ -109,11 +111,8 @@ pub(crate) fn attribute_without_list(path: &Path) -> Error {
 }
 
 pub(crate) fn not_a_key(found: &TokenTree) -> Error {
-    refusal(
-        found.span(),
-        format!("expected the name of an attribute, found {}", describe(Some(found))),
-        "write `#[dlpack(data)]`, without quotes",
-    )
+    let help = "write `#[dlpack(data)]`, without quotes";
+    expected("the name of an attribute", Some(found), found.span(), help)
 }
 
 pub(crate) fn value_after_a_list(key: &Ident, list: &Group, eq: Span) -> Error {
@@ -125,9 +124,6 @@ pub(crate) fn value_after_a_list(key: &Ident, list: &Group, eq: Span) -> Error {
 }
 
 pub(crate) fn comma_missing(key: &Ident, found: &TokenTree) -> Error {
-    refusal(
-        found.span(),
-        format!("expected `,` after `{key}`, found {}", describe(Some(found))),
-        "separate attributes by commas: `#[dlpack(read_only, shape(3, 224, 224))]`",
-    )
+    let help = "separate attributes by commas: `#[dlpack(read_only, shape(3, 224, 224))]`";
+    expected(&format!("`,` after `{key}`"), Some(found), found.span(), help)
 }

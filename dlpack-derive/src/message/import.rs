@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenTree};
 use syn::Error;
 
-use super::{describe, refusal};
+use super::{expected, refusal, useless};
 use crate::symbol;
 
 pub(crate) fn no_default(place: Span, field: &str, owner: &Ident) -> Error {
@@ -18,11 +18,7 @@ pub(crate) fn no_default(place: Span, field: &str, owner: &Ident) -> Error {
 }
 
 pub(crate) fn default_of_a_role(key: &Ident, field: &str, word: &str) -> Error {
-    refusal(
-        key.span(),
-        format!("field `{field}` gets its value from the tensor, whose `{word}` it is"),
-        format!("remove `{key}`"),
-    )
+    useless(key, format!("field `{field}` gets its value from the tensor, whose `{word}` it is"))
 }
 
 pub(crate) fn default_beside_construct(key: &Ident, field: &str) -> Error {
@@ -36,10 +32,20 @@ pub(crate) fn default_beside_construct(key: &Ident, field: &str) -> Error {
 }
 
 pub(crate) fn copy_of_no_data(key: &Ident, field: &str) -> Error {
+    useless(
+        key,
+        format!("only the `data` can be a copy of the elements, and field `{field}` is not"),
+    )
+}
+
+pub(crate) fn host_elements_elsewhere(key: &Ident, field: &str) -> Error {
     refusal(
         key.span(),
-        format!("only the `data` can be a copy of the elements, and field `{field}` is not"),
-        format!("remove `{key}`"),
+        format!(
+            "no tensor meets this: `{field}` has elements with a type, which are in memory of the host"
+        ),
+        "for memory of a device, use a `DeviceBuffer<B>` of its backend, or an `ImportedStorage` without \
+         a type",
     )
 }
 
@@ -66,7 +72,18 @@ pub(crate) fn with_in_an_import(key: &Ident, field: &str) -> Error {
     refusal(
         key.span(),
         format!("`{key}` converts field `{field}` for an export, not back"),
-        "import a struct with types of `dlpack_traits`, and make this one from it",
+        format!(
+            "name both functions: `{key}(to_dims, from_dims)`; the second makes the field from a list \
+             such as `Vec<usize>`, an `Order`, a `DataType` or a `Device`"
+        ),
+    )
+}
+
+pub(crate) fn two_functions(key: &Ident, found: Span) -> Error {
+    refusal(
+        found,
+        "expected the paths of two functions: for exports, and for imports",
+        format!("write `#[dlpack(shape, {key}(to_dims, from_dims))]`, or `{key} = to_dims`"),
     )
 }
 
@@ -78,13 +95,12 @@ pub(crate) fn method_in_an_import(call: Span) -> Error {
     )
 }
 
-/// `field` is a listed stride, and also a dimension or another stride.
+/// `field` is two parts of the layout.
 pub(crate) fn stride_listed_twice(place: Span, field: &str) -> Error {
     refusal(
         place,
         format!("an import fills `{field}` with one number of the tensor, but it is listed twice"),
-        "list a field of its own for this stride, or leave `strides(..)` out if the elements are \
-         contiguous",
+        "name a field of its own here; leave `strides(..)` out if the elements are contiguous",
     )
 }
 
@@ -124,11 +140,7 @@ pub(crate) fn expected_function(key: &Ident, found: Option<&TokenTree>, place: S
         key if key == symbol::WITH => "dtype, with = Self::to_dtype",
         _ => "construct = Self::new",
     };
-    refusal(
-        found.map_or(place, TokenTree::span),
-        format!("expected the path of a function, found {}", describe(found)),
-        format!("write `#[dlpack({example})]`"),
-    )
+    expected("the path of a function", found, place, format!("write `#[dlpack({example})]`"))
 }
 
 pub(crate) fn expected_requirements(place: Span) -> Error {
@@ -148,7 +160,7 @@ pub(crate) fn unknown_requirement(key: &Ident) -> Error {
 }
 
 pub(crate) fn expected_requirement(key: &Ident, found: Option<&TokenTree>, place: Span) -> Error {
-    let (expected, help) = match key {
+    let (what, help) = match key {
         key if key == symbol::RANK => {
             ("a number of dimensions", "write `rank = 3`, or `rank(2, 3)` where both will do")
         }
@@ -162,9 +174,5 @@ pub(crate) fn expected_requirement(key: &Ident, found: Option<&TokenTree>, place
             "write `dtype = U8`, or `dtype(F32, F64)` where both will do",
         ),
     };
-    refusal(
-        found.map_or(place, TokenTree::span),
-        format!("expected {expected}, found {}", describe(found)),
-        help,
-    )
+    expected(what, found, place, help)
 }

@@ -1,33 +1,67 @@
 //! Errors about the struct or enum as a whole.
 
 use proc_macro2::{Ident, Span};
-use syn::{Error, Type};
+use syn::{Data, DeriveInput, Error, Type};
 
 use super::{counted, refusal, written};
 use crate::symbol::{self, Direction};
 
-/// The derived trait, and the words *export* and *exported* or *import* and
-/// *imported*.
-fn words(direction: Direction) -> (&'static str, &'static str, &'static str) {
-    match direction {
-        Direction::Export => ("DLPackExport", "export", "exported"),
-        Direction::Import => ("DLPackImport", "import", "imported"),
+impl Direction {
+    /// The derived trait.
+    pub(crate) const fn derive(self) -> &'static str {
+        match self {
+            Direction::Export => "DLPackExport",
+            Direction::Import => "DLPackImport",
+        }
+    }
+
+    /// The verb; its participle ends with `ed`.
+    pub(crate) const fn verb(self) -> &'static str {
+        match self {
+            Direction::Export => "export",
+            Direction::Import => "import",
+        }
     }
 }
 
-pub(crate) fn union(keyword: Span, ident: &Ident, direction: Direction) -> Error {
-    let (derive, ..) = words(direction);
+/// `derive` is not for items of this kind, but for `kinds`.
+pub(crate) fn wrong_item(input: &DeriveInput, derive: &str, kinds: &str) -> Error {
+    let (keyword, kind) = match &input.data {
+        Data::Struct(data) => (data.struct_token.span, "a struct"),
+        Data::Enum(data) => (data.enum_token.span, "an enum"),
+        Data::Union(data) => (data.union_token.span, "a union"),
+    };
+    let ident = &input.ident;
     refusal(
         keyword,
-        format!("`{derive}` can only be derived for structs and enums, but `{ident}` is a union"),
+        format!("`{derive}` can only be derived for {kinds}, but `{ident}` is {kind}"),
+        match derive {
+            "AsLayout" => format!("write `impl AsLayout for {ident}`"),
+            "DataType" => format!("write `impl From<{ident}> for DataType`"),
+            "Element" => {
+                format!("store the number behind it: `#[repr(transparent)] struct {ident}(u8);`")
+            }
+            "Storage" => "use an enum, which stores its variant".to_owned(),
+            _ => format!(
+                "derive it on the struct that owns the buffer, or write `impl {derive} for {ident}`"
+            ),
+        },
+    )
+}
+
+pub(crate) fn packed(word: Span, derive: &str) -> Error {
+    refusal(
+        word,
         format!(
-            "derive it on the struct that owns the buffer, or write `impl {derive} for {ident}`"
+            "`{derive}` cannot be derived for a `#[repr(packed)]` struct\n\
+             = note: the fields of a packed struct cannot be borrowed"
         ),
+        "remove `packed`, or move the fields of the tensor to a struct of their own",
     )
 }
 
 pub(crate) fn unit_struct(ident: &Ident, direction: Direction) -> Error {
-    let (_, export, _) = words(direction);
+    let export = direction.verb();
     refusal(
         ident.span(),
         format!("`{ident}` has no fields, so it owns no elements to {export}"),
@@ -35,24 +69,15 @@ pub(crate) fn unit_struct(ident: &Ident, direction: Direction) -> Error {
     )
 }
 
-pub(crate) fn packed(word: Span) -> Error {
-    refusal(
-        word,
-        "`DLPackExport` cannot be derived for a `#[repr(packed)]` struct\n\
-         = note: the fields of a packed struct cannot be borrowed",
-        "remove `packed`, or move the fields of the tensor to a struct of their own",
-    )
-}
-
 // ---- newtypes and enums ----
 
 pub(crate) fn newtype(parentheses: Span, ident: &Ident, direction: Direction) -> Error {
-    let (_, _, exported) = words(direction);
+    let export = direction.verb();
     refusal(
         parentheses,
         format!("newtype `{ident}` does not say what its field is to the tensor"),
         format!(
-            "write `#[dlpack(transparent)]` above `struct {ident}` if the field can be {exported} \
+            "write `#[dlpack(transparent)]` above `struct {ident}` if the field can be {export}ed \
              itself; if it holds the elements, mark it `#[dlpack(data)]`"
         ),
     )
@@ -64,7 +89,7 @@ pub(crate) fn transparent_fields(
     count: usize,
     direction: Direction,
 ) -> Error {
-    let (_, _, exported) = words(direction);
+    let export = direction.verb();
     refusal(
         key.span(),
         format!(
@@ -72,10 +97,10 @@ pub(crate) fn transparent_fields(
             counted(count, "field")
         ),
         match count {
-            0 => format!("add the field that can be {exported}, without `#[dlpack(skip)]`"),
+            0 => format!("add the field that can be {export}ed, without `#[dlpack(skip)]`"),
             _ => {
                 format!(
-                    "write `#[dlpack(skip)]` above every field but the one that can be {exported}"
+                    "write `#[dlpack(skip)]` above every field but the one that can be {export}ed"
                 )
             }
         },
@@ -93,19 +118,19 @@ pub(crate) fn beside_transparent(key: &Ident) -> Error {
 }
 
 pub(crate) fn no_variants(ident: &Ident, direction: Direction) -> Error {
-    let (_, export, exported) = words(direction);
+    let export = direction.verb();
     refusal(
         ident.span(),
         format!("enum `{ident}` has no variants, so it owns no elements to {export}"),
-        format!("add a variant that holds something that can be {exported}: `F32(Tensor<f32>)`"),
+        format!("add a variant that holds something that can be {export}ed: `F32(Tensor<f32>)`"),
     )
 }
 
 pub(crate) fn variant_without_tensor(ident: &Ident, direction: Direction) -> Error {
-    let (_, _, exported) = words(direction);
+    let export = direction.verb();
     refusal(
         ident.span(),
-        format!("variant `{ident}` holds nothing that can be {exported}"),
+        format!("variant `{ident}` holds nothing that can be {export}ed"),
         match direction {
             Direction::Export => format!(
                 "write `#[dlpack(skip)]` above `{ident}`, so that exporting it is an error that \
@@ -119,7 +144,7 @@ pub(crate) fn variant_without_tensor(ident: &Ident, direction: Direction) -> Err
 }
 
 pub(crate) fn variant_with_fields(ident: &Ident, count: usize, direction: Direction) -> Error {
-    let (derive, ..) = words(direction);
+    let derive = direction.derive();
     refusal(
         ident.span(),
         format!(

@@ -17,13 +17,24 @@ pub(crate) use parts::*;
 pub(crate) use role::*;
 pub(crate) use value::*;
 
-use proc_macro2::{Delimiter, Span, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenTree};
 use quote::ToTokens as _;
 use syn::{Error, Lit, Type};
 
 /// An error with a help text.
 pub(crate) fn refusal(span: Span, sentence: impl AsRef<str>, help: impl AsRef<str>) -> Error {
     Error::new(span, format!("{}\n= help: {}", sentence.as_ref(), help.as_ref()))
+}
+
+/// An error about an attribute that has no effect.
+fn useless(key: &Ident, sentence: impl AsRef<str>) -> Error {
+    refusal(key.span(), sentence, format!("remove `{key}`"))
+}
+
+/// An error about a token, or about the place where one is missing.
+fn expected(what: &str, found: Option<&TokenTree>, place: Span, help: impl AsRef<str>) -> Error {
+    let sentence = format!("expected {what}, found {}", describe(found));
+    refusal(found.map_or(place, TokenTree::span), sentence, help)
 }
 
 /// Describes a token in words.

@@ -1,9 +1,9 @@
 //! Errors of the derives for parts of a tensor.
 
-use proc_macro2::{Ident, Span, TokenTree};
+use proc_macro2::{Ident, Span};
 use syn::{Error, Type};
 
-use super::{describe, listed, refusal, written};
+use super::{listed, refusal, useless, written};
 use crate::did_you_mean::similar;
 use crate::dtype_names::{self as names, Named};
 
@@ -29,14 +29,6 @@ pub(crate) fn contradiction(second: &Ident, first: &Ident) -> Error {
 
 // ---- elements ----
 
-pub(crate) fn element_not_a_struct(keyword: Span, ident: &Ident, kind: &str) -> Error {
-    refusal(
-        keyword,
-        format!("`Element` can only be derived for structs, but `{ident}` is {kind}"),
-        format!("store the number behind it: `#[repr(transparent)] struct {ident}(u8);`"),
-    )
-}
-
 pub(crate) fn element_without_parts(ident: &Ident) -> Error {
     refusal(
         ident.span(),
@@ -45,12 +37,10 @@ pub(crate) fn element_without_parts(ident: &Ident) -> Error {
     )
 }
 
-pub(crate) fn no_repr(ident: &Ident, repr: &str) -> Error {
+pub(crate) fn no_repr(kind: &str, ident: &Ident, repr: &str) -> Error {
     refusal(
         ident.span(),
-        format!(
-            "an element needs `#[repr({repr})]`, but Rust chooses the layout of `{ident}` freely"
-        ),
+        format!("{kind} needs `#[repr({repr})]`, but Rust chooses the layout of `{ident}` freely"),
         format!("write `#[repr({repr})]` above `struct {ident}`"),
     )
 }
@@ -79,19 +69,45 @@ pub(crate) fn different_parts(place: Span, found: &Type, first: &Type) -> Error 
             written(found),
             written(first)
         ),
-        "DLPack has no type for records; export one tensor for each field",
+        "derive `Record` for fields of several types; each of them is exported as a tensor",
+    )
+}
+
+// ---- records ----
+
+pub(crate) fn record_repr(word: Span, repr: &str) -> Error {
+    refusal(
+        word,
+        format!("a record cannot be `#[repr({repr})]`"),
+        "keep `#[repr(C)]`; name padding as a field: `#[dlpack(skip)] padding: [u8; 4]`",
+    )
+}
+
+pub(crate) fn record_without_names(ident: &Ident) -> Error {
+    refusal(
+        ident.span(),
+        format!("the fields of the record `{ident}` need names, which other libraries use"),
+        format!("write `struct {ident} {{ mass: f32 }}`"),
+    )
+}
+
+pub(crate) fn record_without_fields(ident: &Ident) -> Error {
+    refusal(
+        ident.span(),
+        format!("`{ident}` has no field that other libraries could use"),
+        format!("give it one: `struct {ident} {{ mass: f32 }}`"),
+    )
+}
+
+pub(crate) fn one_constant(second: &Ident, first: &Ident, constant: &Ident) -> Error {
+    refusal(
+        second.span(),
+        format!("the fields `{first}` and `{second}` would have one constant `{constant}`"),
+        format!("rename `{second}`"),
     )
 }
 
 // ---- data types ----
-
-pub(crate) fn not_an_enum(keyword: Span, ident: &Ident, kind: &str) -> Error {
-    refusal(
-        keyword,
-        format!("`DataType` can only be derived for enums, but `{ident}` is {kind}"),
-        format!("write `impl From<{ident}> for DataType`"),
-    )
-}
 
 pub(crate) fn unclear_variant(variant: &Ident, reason: &str, candidates: &[&str]) -> Error {
     let name = match candidates {
@@ -128,15 +144,6 @@ pub(crate) fn dtype_variant_with_fields(variant: &Ident) -> Error {
     )
 }
 
-pub(crate) fn expected_dtype_name(found: Option<&TokenTree>, place: Span) -> Error {
-    let meant = names::quoted(found).unwrap_or("FLOAT8_E4M3FN");
-    refusal(
-        place,
-        format!("expected the name of a data type, found {}", describe(found)),
-        format!("write `#[dlpack(dtype = {meant})]`, or the path of a constant of your own"),
-    )
-}
-
 pub(crate) fn unknown_dtype(name: &Ident) -> Error {
     let upper = name.to_string().to_uppercase();
     let near = match (similar_constant(&upper), names::named(&name.to_string())) {
@@ -170,37 +177,16 @@ pub(crate) fn twin_variants(second: &Ident, first: &Ident, dtype: &str) -> Error
 }
 
 pub(crate) fn alias_of_nothing(key: &Ident, dtype: &str) -> Error {
-    refusal(
-        key.span(),
-        format!("no other variant is `{dtype}`, so there is nothing to be an alias of"),
-        "remove `alias`",
-    )
+    useless(key, format!("no other variant is `{dtype}`, so there is nothing to be an alias of"))
 }
 
 // ---- layouts ----
-
-pub(crate) fn layout_not_a_struct(keyword: Span, ident: &Ident, kind: &str) -> Error {
-    refusal(
-        keyword,
-        format!("`AsLayout` can only be derived for structs, but `{ident}` is {kind}"),
-        format!("write `impl AsLayout for {ident}`"),
-    )
-}
 
 pub(crate) fn layout_without_fields(ident: &Ident) -> Error {
     refusal(
         ident.span(),
         format!("`{ident}` has no fields, so it describes no layout"),
         format!("add them: `struct {ident} {{ shape: Vec<usize>, strides: Vec<isize> }}`"),
-    )
-}
-
-pub(crate) fn packed_layout(word: Span) -> Error {
-    refusal(
-        word,
-        "`AsLayout` cannot be derived for a `#[repr(packed)]` struct\n\
-         = note: the fields of a packed struct cannot be borrowed",
-        "remove `packed`",
     )
 }
 
@@ -222,28 +208,11 @@ pub(crate) fn word_not_in_a_layout(key: &Ident) -> Error {
 
 // ---- storages ----
 
-pub(crate) fn storage_is_a_union(keyword: Span, ident: &Ident) -> Error {
-    refusal(
-        keyword,
-        format!("`Storage` can only be derived for enums and structs, but `{ident}` is a union"),
-        "use an enum, which stores its variant",
-    )
-}
-
 pub(crate) fn storage_without_variants(ident: &Ident) -> Error {
     refusal(
         ident.span(),
         format!("`{ident}` has no variants, so it holds no elements"),
         format!("add them: `enum {ident} {{ F32(Vec<f32>), I64(Vec<i64>) }}`"),
-    )
-}
-
-pub(crate) fn packed_storage(word: Span) -> Error {
-    refusal(
-        word,
-        "`Storage` cannot be derived for a `#[repr(packed)]` struct\n\
-         = note: the fields of a packed struct cannot be borrowed",
-        "remove `packed`",
     )
 }
 
@@ -286,9 +255,5 @@ pub(crate) fn packing_not_said(place: Span, dtype: &str) -> Error {
 }
 
 pub(crate) fn packing_of_whole_bytes(key: &Ident, dtype: &str) -> Error {
-    refusal(
-        key.span(),
-        format!("`{key}` is about elements narrower than a byte, which `{dtype}` is not"),
-        format!("remove `{key}`"),
-    )
+    useless(key, format!("`{key}` is about elements narrower than a byte, which `{dtype}` is not"))
 }

@@ -1,11 +1,12 @@
 //! Errors about the roles of fields.
 
 use proc_macro2::{Ident, Span};
-use quote::ToTokens as _;
 use syn::{Error, Type};
 
-use super::{counted, listed, refusal};
+use super::{counted, listed, refusal, useless};
+use crate::ctxt::first_token;
 use crate::did_you_mean::similar;
+use crate::numbers::Holds;
 use crate::symbol::{Role, Units};
 
 /// `likely` is the only field that may have been meant, `example` one of several.
@@ -36,17 +37,6 @@ pub(crate) fn no_shape(ident: &Ident, data: Option<&str>) -> Error {
         ),
     };
     refusal(ident.span(), format!("`{ident}` has no shape"), help)
-}
-
-pub(crate) fn two_shapes(key: &Ident, field: &str) -> Error {
-    refusal(
-        key.span(),
-        format!("field `{field}` is already the `shape`"),
-        format!(
-            "a DLPack tensor has one `shape`; remove this one, or write `#[dlpack(skip)]` \
-             above `{field}`"
-        ),
-    )
 }
 
 pub(crate) fn given_twice(key: &Ident, role: Role, field: &str) -> Error {
@@ -101,7 +91,7 @@ pub(crate) fn beside_strides(key: &Ident, role: Role, strides: Option<&str>) -> 
                 "a tensor has either strides or {either}, but field `{field}` is the `strides`"
             ),
             None => format!(
-                "a tensor has either strides or {either}, but the strides are listed above the \
+                "a tensor has either strides or {either}, but the strides are given above the \
                  struct"
             ),
         },
@@ -131,9 +121,8 @@ pub(crate) fn ndim_of_a_list(key: &Ident, dims: usize) -> Error {
 // ---- data behind a pointer or a lock ----
 
 pub(crate) fn pointer_as_data(ty: &Type, field: &str) -> Error {
-    let first = ty.to_token_stream().into_iter().next();
     refusal(
-        first.map_or_else(proc_macro2::Span::call_site, |token| token.span()),
+        first_token(ty),
         format!("a raw pointer does not say how much memory `{field}` points to, or who frees it"),
         format!(
             "write `#[dlpack(unsafe(ptr, len(elements) = size))]` above `{field}`, and \
@@ -146,27 +135,42 @@ pub(crate) fn pointer_without_owner(place: &Ident, field: &str) -> Error {
     refusal(
         place.span(),
         format!("nothing says what keeps the memory behind `{field}` alive"),
-        "write `#[dlpack(owner)]` above the field that frees the memory when it is dropped",
+        "write `#[dlpack(owner)]` above the field that frees the memory when it is dropped; if that \
+         field also returns the pointer, mark it alone: \
+         `#[dlpack(unsafe(ptr, len(elements) = size), with = Handle::data)]`",
     )
 }
 
 pub(crate) fn owner_without_pointer(key: &Ident) -> Error {
-    refusal(
-        key.span(),
+    useless(
+        key,
         "`owner` is for memory behind a raw pointer, but the `data` of this struct owns its elements",
-        "remove `owner`",
     )
 }
 
 pub(crate) fn locked_data(lock: &Ident, field: &str) -> Error {
+    let advice = "hold the elements in an `Arc<[T]>` if nobody writes to them, or in a `SharedBuffer<T>` \
+                  if anybody may";
+    // Locks outside of `std` have guards that own them.
+    let guard = match lock.to_string().as_str() {
+        "Mutex" => Some("`lock_arc` of parking_lot, `lock_owned` of tokio"),
+        "RwLock" => Some("`read_arc` of parking_lot, `read_owned` of tokio"),
+        _ => None,
+    };
+    let help = match guard {
+        Some(guard) => format!(
+            "{advice}; or mark a field that holds an owned guard ({guard}) `#[dlpack(data, slice = T)]`: \
+             writers then wait for the consumer"
+        ),
+        None => advice.to_owned(),
+    };
     refusal(
         lock.span(),
         format!(
             "field `{field}` is behind a `{lock}`, which lends its contents for a moment only, \
              but a consumer keeps the tensor as long as it likes"
         ),
-        "hold the elements in an `Arc<[T]>` if nobody writes to them, or in a `SharedBuffer<T>` \
-         if anybody may",
+        help,
     )
 }
 
@@ -180,7 +184,15 @@ pub(crate) fn slice_beside_pointer(key: &Ident, field: &str) -> Error {
     )
 }
 
-pub(crate) fn shared_without_slice(key: &Ident, field: &str) -> Error {
+/// `is_pointer`: the field is a pointer, which another field owns.
+pub(crate) fn shared_without_slice(key: &Ident, field: &str, is_pointer: bool) -> Error {
+    if is_pointer {
+        return refusal(
+            key.span(),
+            format!("a copy of the pointer `{field}` owns nothing"),
+            format!("write `#[dlpack(owner, {key})]` above the field whose clones own the memory"),
+        );
+    }
     refusal(
         key.span(),
         format!("`{key}` needs the type of the elements that `{field}` lends"),
@@ -204,49 +216,50 @@ pub(crate) fn with_without_role(key: &Ident, field: &str) -> Error {
 
 // ---- names ----
 
-pub(crate) fn no_such_field(word: &Ident, owner: &Ident, fields: &[String]) -> Error {
+/// `or_constant`: a constant may have been meant as well.
+pub(crate) fn no_such_field(
+    place: Span,
+    name: &str,
+    owner: &Ident,
+    fields: &[String],
+    or_constant: bool,
+) -> Error {
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    let help = match (similar(&word.to_string(), &fields), &fields[..]) {
+    let help = match (similar(name, &fields), &fields[..]) {
         (Some(field), _) => format!("did you mean `{field}`?"),
         (None, []) => "name a constant, as in `Self::WIDTH`".to_owned(),
-        (None, fields) => {
+        (None, fields) if or_constant => {
             format!("name a constant, as in `Self::WIDTH`, or a field: {}", listed(fields))
         }
+        (None, fields) => format!("fields are {}", listed(fields)),
     };
-    refusal(word.span(), format!("`{owner}` has no field `{word}`"), help)
-}
-
-/// The type of a field that has neither a role nor `skip`.
-#[derive(Clone, Copy)]
-pub(crate) enum Numbers {
-    Integer,
-    Integers,
-    Bools,
+    refusal(place, format!("`{owner}` has no field `{name}`"), help)
 }
 
 /// `skip` is the attribute for this field, `names` are all fields with this error.
 pub(crate) fn unmarked_field(
     place: Span,
     field: &str,
-    holds: Numbers,
+    holds: Holds,
     skip: &str,
     names: &[String],
     owner: &Ident,
 ) -> Error {
     let (holds, roles) = match holds {
-        Numbers::Integer => (
+        Holds::Integer => (
             "an integer",
             "mark it with what it counts, such as `#[dlpack(pitch(elements))]` or \
              `#[dlpack(offset(bytes))]`, or list it in `#[dlpack(shape(..))]` or \
              `#[dlpack(strides(..))]`",
         ),
-        Numbers::Integers => {
+        Holds::Integers => {
             ("integers", "mark it `#[dlpack(shape)]`, `#[dlpack(strides)]` or `#[dlpack(data)]`")
         }
-        Numbers::Bools => (
+        _ => (
             "a `bool`",
             "hold what it says in a field with a role: an `Order` marked `#[dlpack(order)]`, or \
-             the strides of all axes, marked `#[dlpack(strides)]`",
+             the strides of all axes, negative where an axis runs backwards in memory, marked \
+             `#[dlpack(strides)]`",
         ),
     };
     let several = match names {
@@ -260,15 +273,6 @@ pub(crate) fn unmarked_field(
         format!("field `{field}` holds {holds}, and nothing says whether it is part of the layout"),
         format!("write `{skip}` above it{several} if it is not; if it is, {roles}"),
     )
-}
-
-pub(crate) fn unknown_skipped(place: Span, name: &str, owner: &Ident, fields: &[String]) -> Error {
-    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    let help = match similar(name, &fields) {
-        Some(field) => format!("did you mean `{field}`?"),
-        None => format!("fields are {}", listed(&fields)),
-    };
-    refusal(place, format!("`{owner}` has no field `{name}`"), help)
 }
 
 /// `skip` is the attribute for this field.
@@ -305,52 +309,11 @@ pub(crate) fn lookalike_step(field: &Ident, skip: &str) -> Error {
 pub(crate) fn lookalike_padding(field: &Ident, skip: &str) -> Error {
     refusal(
         field.span(),
-        format!("field `{field}` looks like what lies between two rows, which no role counts"),
+        format!("field `{field}` looks like the padding between two rows, which no role counts"),
         format!(
             "hold how far one row is behind the one before it, padding included, in a field \
              marked `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]`; write `{skip}` \
              above `{field}` if it is not part of the tensor"
-        ),
-    )
-}
-
-/// Only strides can express it, or a shape in the order of memory.
-pub(crate) fn lookalike_axes(field: &Ident, skip: &str) -> Error {
-    refusal(
-        field.span(),
-        format!("field `{field}` looks like how the axes lie in memory, which no role says"),
-        format!(
-            "hold the strides of all axes in an array marked `#[dlpack(strides)]`; write \
-             `{skip}` above `{field}` if the shape is always listed in the order of memory, \
-             slowest axis first, or if it is not part of the tensor"
-        ),
-    )
-}
-
-/// A `bool` is not an `Order`.
-pub(crate) fn lookalike_order_flag(field: &Ident, skip: &str) -> Error {
-    refusal(
-        field.span(),
-        format!("field `{field}` looks like the `order`, but a `bool` does not say which"),
-        format!(
-            "hold a `dlpack_traits::Order` in a field marked `#[dlpack(order)]`; write `{skip}` \
-             above `{field}` if it is not part of the tensor"
-        ),
-    )
-}
-
-/// No order of the shape can express it: in the order of memory, the rows would be upside
-/// down.
-pub(crate) fn lookalike_first_row(field: &Ident, skip: &str) -> Error {
-    refusal(
-        field.span(),
-        format!("field `{field}` looks like which row comes first in memory, which no role says"),
-        format!(
-            "if the last row can come first, hold the strides of all axes in an array of signed \
-             integers marked `#[dlpack(strides)]`, negative from row to row then, and where the \
-             first row starts in a field marked `#[dlpack(offset(elements))]` or \
-             `#[dlpack(offset(bytes))]`; write `{skip}` above `{field}` if the first row always \
-             comes first, or if it is not part of the tensor"
         ),
     )
 }

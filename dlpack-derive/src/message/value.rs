@@ -5,8 +5,8 @@ use quote::ToTokens as _;
 use syn::{Error, LitInt, Path};
 
 use super::attribute::on_the_struct;
-use super::{counted, describe, refusal};
-use crate::symbol;
+use super::{counted, describe, expected, refusal};
+use crate::{dtype_names, symbol};
 
 pub(crate) fn takes_no_value(key: &Ident, value: Span) -> Error {
     refusal(value, format!("`{key}` takes no value here"), format!("write `#[dlpack({key})]`"))
@@ -30,27 +30,25 @@ pub(crate) fn expected_path(found: Option<&TokenTree>, eq: Span, meant: Option<&
         Some(path) => path.to_token_stream().to_string().replace(' ', ""),
         None => "my::dlpack_traits".to_owned(),
     };
-    refusal(
-        found.map_or(eq, TokenTree::span),
-        format!("expected the path of `dlpack-traits`, found {}", describe(found)),
-        format!("write `#[dlpack(crate = {path})]`"),
-    )
+    expected("the path of `dlpack-traits`", found, eq, format!("write `#[dlpack(crate = {path})]`"))
 }
 
 pub(crate) fn expected_order(found: Option<&TokenTree>, place: Span) -> Error {
-    refusal(
-        found.map_or(place, TokenTree::span),
-        format!("expected `row_major` or `column_major`, found {}", describe(found)),
+    expected(
+        "`row_major` or `column_major`",
+        found,
+        place,
         "write `#[dlpack(order = column_major)]` for the order of Fortran, where the first axis \
          is the fastest",
     )
 }
 
-pub(crate) fn expected_dtype(found: Option<&TokenTree>, place: Span, meant: Option<&str>) -> Error {
-    let meant = meant.unwrap_or("BF16");
-    refusal(
-        found.map_or(place, TokenTree::span),
-        format!("expected a constant of `DataType`, found {}", describe(found)),
+pub(crate) fn expected_dtype(found: Option<&TokenTree>, place: Span) -> Error {
+    let meant = dtype_names::quoted(found).unwrap_or("BF16");
+    expected(
+        "a constant of `DataType`",
+        found,
+        place,
         format!(
             "write `#[dlpack(dtype = {meant})]`, or the path of a constant of your own: \
              `#[dlpack(dtype = Self::DTYPE)]`"
@@ -59,12 +57,10 @@ pub(crate) fn expected_dtype(found: Option<&TokenTree>, place: Span, meant: Opti
 }
 
 pub(crate) fn expected_fields(found: Option<&TokenTree>, place: Span) -> Error {
-    refusal(
+    expected(
+        "the names of fields, separated by commas, in parentheses after `skip`",
+        found,
         place,
-        format!(
-            "expected the names of fields, separated by commas, in parentheses after `skip`, found {}",
-            describe(found)
-        ),
         "write `#[dlpack(skip(id, timestamp))]`, or `#[dlpack(skip)]` above each field",
     )
 }
@@ -119,11 +115,8 @@ pub(crate) fn expected_dims(key: &Ident, found: Option<&TokenTree>, eq: Span) ->
     } else {
         ("dimensions", "3, 224, 224")
     };
-    refusal(
-        found.map_or(eq, TokenTree::span),
-        format!("expected {numbers} in parentheses after `{key}`, found {}", describe(found)),
-        format!("write `#[dlpack({key}({example}))]`, without `=`"),
-    )
+    let help = format!("write `#[dlpack({key}({example}))]`, without `=`");
+    expected(&format!("{numbers} in parentheses after `{key}`"), found, eq, help)
 }
 
 pub(crate) fn list_missing(key: &Ident) -> Error {
@@ -144,33 +137,31 @@ pub(crate) fn list_missing(key: &Ident) -> Error {
 }
 
 pub(crate) fn expected_dim(key: &Ident, found: Span) -> Error {
-    let (number, fields, calls) = if is_strides(key) {
-        ("stride", "row_stride, Self::STEP", "self.row_stride(), 1")
-    } else {
-        ("dimension", "height, Self::WIDTH", "self.height(), self.pixels.width()")
+    let (what, field, call) = match key.to_string().as_str() {
+        symbol::STRIDES | symbol::BYTE_STRIDES => {
+            ("the stride", "(row_stride, Self::STEP)", "(self.row_stride(), 1)")
+        }
+        symbol::SHAPE => {
+            ("the dimension", "(height, Self::WIDTH)", "(self.height(), self.pixels.width())")
+        }
+        "pitch" | "offset" | "len" => ("it", "(elements) = Self::SIZE", "(elements) = self.size()"),
+        _ => ("it", " = Self::VALUE", " = self.value()"),
     };
     refusal(
         found,
         "expected an integer, the name of a field, a named constant, or a call of a method",
         format!(
-            "name the field that holds the {number}, or a constant: `#[dlpack({key}({fields}))]`; \
-             one that is computed is the result of a method: `#[dlpack({key}({calls}))]`"
+            "name the field that holds {what}, or a constant: `#[dlpack({key}{field})]`; \
+             one that is computed is the result of a method: `#[dlpack({key}{call})]`"
         ),
     )
 }
 
-pub(crate) fn expected_len(found: Span) -> Error {
-    refusal(
-        found,
-        "expected an integer, the name of a field, or a named constant",
-        "hold the length in a field, which is read before the pointer is used",
-    )
-}
-
 pub(crate) fn expected_element(found: Option<&TokenTree>, place: Span) -> Error {
-    refusal(
-        found.map_or(place, TokenTree::span),
-        format!("expected the type of the elements after `slice`, found {}", describe(found)),
+    expected(
+        "the type of the elements after `slice`",
+        found,
+        place,
         "write `#[dlpack(data, slice = f32)]`, with the type of which the field lends a slice",
     )
 }

@@ -4,15 +4,14 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt as _;
-use syn::parse::Parser as _;
-use syn::{Data, DeriveInput, Fields, Path, Variant};
+use syn::{Data, DeriveInput, Fields, Variant};
 
-use super::{finish, scope};
-use crate::attr::{Item, Value, Words};
+use crate::attr::{self, ConstDType, Words};
 use crate::ctxt::Ctxt;
 use crate::dtype_names::{self as names, Named};
-use crate::message;
+use crate::fallback::finish;
 use crate::symbol::{self, Direction};
+use crate::{expand, message};
 
 /// A variant and its meaning.
 struct Meaning<'a> {
@@ -27,16 +26,7 @@ enum Is {
     /// It has no DLPack type.
     Nothing,
     /// An element type. An alias is only converted into `DataType`, not back.
-    Type { dtype: DType, endian: Endian, alias: Option<Ident> },
-}
-
-/// A data type in the expansion.
-#[derive(Clone)]
-pub(super) enum DType {
-    /// A constant of `DataType`.
-    Known(&'static str, Span),
-    /// A constant of the user.
-    Path(Path),
+    Type { dtype: ConstDType, endian: Endian, alias: Option<Ident> },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,21 +47,13 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
             check_twins(&cx, &meanings);
             Some(meanings)
         }
-        Data::Struct(data) => {
-            cx.push(message::not_an_enum(data.struct_token.span, &input.ident, "a struct"));
-            None
-        }
-        Data::Union(data) => {
-            cx.push(message::not_an_enum(data.union_token.span, &input.ident, "a union"));
+        Data::Struct(_) | Data::Union(_) => {
+            cx.push(message::wrong_item(input, "DataType", "enums"));
             None
         }
     };
-    finish(
-        cx,
-        model,
-        |meanings| scope(krate.as_ref(), input, &expand(&meanings, input)),
-        || scope(krate.as_ref(), input, &stub(input)),
-    )
+    let names = expand::module(krate.as_ref(), "parts");
+    finish(cx, names, input, model, |meanings| expand(&meanings, input), stub)
 }
 
 /// The meaning of a variant; `None` if it was rejected.
@@ -95,11 +77,14 @@ fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
     let little = words.flag(cx, symbol::LITTLE_ENDIAN).map(|_| Endian::Little);
     let endian = big.or(little).unwrap_or(Endian::Native);
     let dtype = match words.get(symbol::DTYPE) {
-        Some(item) => dtype(cx, item)?,
+        Some(item) => attr::dtype(cx, item)?,
         // A word that was rejected may have been meant as the type.
         None if words.unread => return None,
         None => match names::named(&ident.unraw().to_string()) {
-            Named::As(constant) => DType::Known(constant, ident.span()),
+            Named::As(constant) => {
+                let here = Span::mixed_site().located_at(ident.span());
+                ConstDType::Named(Ident::new(constant, here))
+            }
             Named::Ordered(constant, order) => {
                 cx.push(message::byte_order_not_said(ident, constant, order));
                 return None;
@@ -113,48 +98,22 @@ fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
     Some(Meaning { variant: ident, unit, is: Is::Type { dtype, endian, alias } })
 }
 
-/// The type of `dtype = ...`.
-pub(super) fn dtype(cx: &Ctxt, item: &Item) -> Option<DType> {
-    let Value::Assigned(tokens, eq) = &item.value else {
-        cx.push(message::expected_dtype_name(None, item.value.span().unwrap_or(item.key.span())));
-        return None;
-    };
-    let found = tokens.clone().into_iter().next();
-    let Ok(path) = Path::parse_mod_style.parse2(tokens.clone()) else {
-        let place = found.as_ref().map_or(*eq, proc_macro2::TokenTree::span);
-        cx.push(message::expected_dtype_name(found.as_ref(), place));
-        return None;
-    };
-    let Some(name) = path.get_ident() else { return Some(DType::Path(path)) };
-    let constant = names::constant(&name.to_string());
-    if constant.is_none() {
-        cx.push(message::unknown_dtype(name));
+/// The path of a type, for use in an impl for a type other than `item`.
+pub(super) fn path_of(dtype: &ConstDType, item: &TokenStream) -> TokenStream {
+    match dtype {
+        ConstDType::Path(path) if path.segments[0].ident == "Self" => {
+            let rest = path.segments.iter().skip(1);
+            quote!(#item #(::#rest)*)
+        }
+        other => expand::dtype(other),
     }
-    constant.map(|constant| DType::Known(constant, name.span()))
 }
 
-impl DType {
-    /// The path of the type, for use in an impl for a type other than `item`.
-    pub(super) fn tokens(&self, item: &TokenStream) -> TokenStream {
-        match self {
-            DType::Known(constant, span) => {
-                let constant = names::token(constant, Span::mixed_site().located_at(*span));
-                quote_spanned!(Span::mixed_site()=> __dlpack::DataType::#constant)
-            }
-            DType::Path(path) if path.segments[0].ident == "Self" => {
-                let rest = path.segments.iter().skip(1);
-                quote!(#item #(::#rest)*)
-            }
-            DType::Path(path) => quote!(#path),
-        }
-    }
-
-    /// A key for comparing types by their names.
-    fn name(&self) -> String {
-        match self {
-            DType::Known(constant, _) => (*constant).to_owned(),
-            DType::Path(path) => quote!(#path).to_string(),
-        }
+/// A key for comparing types by their names.
+fn name(dtype: &ConstDType) -> String {
+    match dtype {
+        ConstDType::Named(constant) => constant.to_string(),
+        ConstDType::Path(path) => quote!(#path).to_string(),
     }
 }
 
@@ -163,7 +122,7 @@ impl DType {
 fn check_twins(cx: &Ctxt, meanings: &[Meaning<'_>]) {
     let types = || {
         meanings.iter().filter_map(|meaning| match &meaning.is {
-            Is::Type { dtype, endian, alias } => Some((meaning, (dtype.name(), *endian), alias)),
+            Is::Type { dtype, endian, alias } => Some((meaning, (name(dtype), *endian), alias)),
             Is::Nothing => None,
         })
     };
@@ -227,7 +186,7 @@ fn result(meaning: &Meaning<'_>, item: &TokenStream) -> TokenStream {
             }
         }
         Is::Type { dtype, endian, .. } => {
-            let dtype = dtype.tokens(item);
+            let dtype = path_of(dtype, item);
             match endian {
                 Endian::Native => quote_spanned!(here=> __dlpack::Result::Ok(#dtype)),
                 Endian::Big => quote_spanned!(here=> __dlpack::big_endian(#dtype)),
@@ -240,7 +199,7 @@ fn result(meaning: &Meaning<'_>, item: &TokenStream) -> TokenStream {
 /// The variants to which types are converted.
 fn canonical<'m, 'a>(
     meanings: &'m [Meaning<'a>],
-) -> impl Iterator<Item = (&'m Meaning<'a>, &'m DType, Endian)> {
+) -> impl Iterator<Item = (&'m Meaning<'a>, &'m ConstDType, Endian)> {
     meanings.iter().filter_map(|meaning| match &meaning.is {
         Is::Type { dtype, endian, alias: None } => Some((meaning, dtype, *endian)),
         _ => None,
@@ -254,12 +213,12 @@ fn distinct(
     input: &DeriveInput,
 ) -> Option<TokenStream> {
     let native = || canonical(meanings).filter(|(.., endian)| *endian == Endian::Native);
-    let (meaning, ..) = native().find(|(_, dtype, _)| matches!(dtype, DType::Path(_)))?;
+    let (meaning, ..) = native().find(|(_, dtype, _)| matches!(dtype, ConstDType::Path(_)))?;
     if !input.generics.params.is_empty() {
         return None;
     }
     let place = Span::mixed_site().located_at(meaning.variant.span());
-    let dtypes = native().map(|(_, dtype, _)| dtype.tokens(item));
+    let dtypes = native().map(|(_, dtype, _)| path_of(dtype, item));
     Some(quote_spanned!(place=> __dlpack::assert_distinct(&[#(#dtypes),*]);))
 }
 

@@ -10,15 +10,15 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Data, DeriveInput, Field, Fields, Member, Type};
+use syn::{Data, DataStruct, DeriveInput, Field, Fields, Member, Type};
 
-use super::{finish, first_token, scope};
 use crate::ast::is_phantom;
 use crate::attr::{Words, reprs};
 use crate::bounds::Params;
-use crate::ctxt::Ctxt;
-use crate::message;
+use crate::ctxt::{Ctxt, first_token};
+use crate::fallback::finish;
 use crate::symbol::{self, Direction};
+use crate::{expand, message};
 
 /// A struct that is an element.
 struct Model<'a> {
@@ -47,27 +47,16 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let any_bits = words.flag(&cx, symbol::ANY_BITS).cloned();
     let memory = memory(&cx, input);
     let model = memory.map(|memory| Model { memory, lanes, any_bits });
-    finish(
-        cx,
-        model,
-        |model| scope(krate.as_ref(), input, &expand(&model, input)),
-        || scope(krate.as_ref(), input, &stub(input)),
-    )
+    let names = expand::module(krate.as_ref(), "parts");
+    finish(cx, names, input, model, |model| expand(&model, input), stub)
 }
 
 /// The fields, after every check that tokens allow.
 fn memory<'a>(cx: &Ctxt, input: &'a DeriveInput) -> Option<Memory<'a>> {
     let ident = &input.ident;
-    let fields = match &input.data {
-        Data::Struct(data) => &data.fields,
-        Data::Enum(data) => {
-            cx.push(message::element_not_a_struct(data.enum_token.span, ident, "an enum"));
-            return None;
-        }
-        Data::Union(data) => {
-            cx.push(message::element_not_a_struct(data.union_token.span, ident, "a union"));
-            return None;
-        }
+    let Data::Struct(DataStruct { fields, .. }) = &input.data else {
+        cx.push(message::wrong_item(input, "Element", "structs"));
+        return None;
     };
     let transparent = is_transparent(cx, input);
     let (parts, markers): (Vec<_>, Vec<_>) =
@@ -108,7 +97,11 @@ fn is_transparent(cx: &Ctxt, input: &DeriveInput) -> Option<bool> {
     }
     if transparent.is_none() && !refused {
         let several = matches!(&input.data, Data::Struct(data) if several(&data.fields));
-        cx.push(message::no_repr(&input.ident, if several { "C" } else { "transparent" }));
+        cx.push(message::no_repr(
+            "an element",
+            &input.ident,
+            if several { "C" } else { "transparent" },
+        ));
     }
     transparent
 }
@@ -129,45 +122,83 @@ fn is_part(cx: &Ctxt, field: &Field, owner: &Ident) -> bool {
 
 fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
     let here = Span::mixed_site();
-    let ident = &input.ident;
+    let lanes = model.lanes.is_some();
+    let fields = fields(&model.memory);
+    let items = quote_spanned! {here=>
+        const LANES: __dlpack::bool = #lanes;
+        #fields
+    };
+    let asserted = model.lanes.as_ref().unwrap_or(&input.ident);
+    let where_clause = where_clause(input, &[model.memory.ty]);
+    implementation(input, where_clause.as_ref(), (asserted, model.any_bits.as_ref()), &items)
+}
+
+/// The bounds of an impl for a struct with fields of these types. If a type depends on a parameter,
+/// the bound is in the `where` clause; otherwise it is checked once, at the type.
+pub(super) fn where_clause(input: &DeriveInput, types: &[&Type]) -> Option<TokenStream> {
+    let here = Span::mixed_site();
     let params = Params::of(&input.generics);
-    let (impl_generics, args, own) = input.generics.split_for_impl();
-    let ty = model.memory.ty;
-    // If the type depends on a parameter, the bound is in the `where` clause;
-    // otherwise it is checked once, at the type.
-    let mut predicates: Vec<TokenStream> =
-        own.iter().flat_map(|own| &own.predicates).map(ToTokens::to_token_stream).collect();
+    let own = input.generics.where_clause.iter().flat_map(|own| &own.predicates);
+    let mut predicates: Vec<TokenStream> = own.map(ToTokens::to_token_stream).collect();
     if input.generics.type_params().next().is_some() {
         predicates.push(quote_spanned! {here=>
             Self: __dlpack::Copy + __dlpack::Send + __dlpack::Sync + 'static
         });
-        if params.decide(ty) {
-            predicates.push(quote_spanned!(here=> #ty: __dlpack::Element));
-        }
+        let decided = types.iter().filter(|ty| params.decide(ty));
+        predicates.extend(decided.map(|ty| quote_spanned!(here=> #ty: __dlpack::Element)));
     }
-    let where_clause = (!predicates.is_empty()).then(|| quote!(where #(#predicates),*));
-    let lanes = model.lanes.is_some();
-    let claim = Literal::usize_unsuffixed(model.any_bits.is_some().into());
-    let fields = fields(&model.memory);
+    (!predicates.is_empty()).then(|| quote!(where #(#predicates),*))
+}
+
+/// The `unsafe impl`, and assertions whose errors point to these words.
+pub(super) fn implementation(
+    input: &DeriveInput,
+    where_clause: Option<&TokenStream>,
+    (element, any_bits): (&Ident, Option<&Ident>),
+    items: &TokenStream,
+) -> TokenStream {
+    let here = Span::mixed_site();
+    let ident = &input.ident;
+    let (impl_generics, args, _) = input.generics.split_for_impl();
+    let claim = Literal::usize_unsuffixed(any_bits.is_some().into());
     let assert = input.generics.params.is_empty().then(|| {
         let assert = |key: &Ident, function: &str| {
             let place = here.located_at(key.span());
             let function = Ident::new(function, here);
             quote_spanned!(place=> __dlpack::#function::<#ident>();)
         };
-        let element = assert(model.lanes.as_ref().unwrap_or(ident), "assert_element");
-        let any_bits = model.any_bits.as_ref().map(|key| assert(key, "assert_any_bits"));
+        let element = assert(element, "assert_element");
+        let any_bits = any_bits.map(|key| assert(key, "assert_any_bits"));
         quote!(#element #any_bits)
     });
     quote_spanned! {here=>
         #[automatically_derived]
         unsafe impl #impl_generics __dlpack::Fields for #ident #args #where_clause {
-            const LANES: __dlpack::bool = #lanes;
             type AnyBits = [(); #claim];
-            #fields
+            #items
         }
         #assert
     }
+}
+
+/// The function that destructures an element, with its parts and its markers.
+fn fields(Memory { ty, parts, markers }: &Memory<'_>) -> TokenStream {
+    // If a type does not fit, the error points to the first field, or to the
+    // marker.
+    let is_marker = |ty| is_phantom(ty) || matches!(ty, Type::Tuple(ty) if ty.elems.is_empty());
+    let blamed = markers.iter().find(|(_, ty)| !is_marker(ty)).map_or(*ty, |(_, ty)| *ty);
+    let members = parts.iter().chain(markers.iter().map(|(member, _)| member));
+    let members: Vec<_> = members.cloned().collect();
+    destructured(&members, first_token(blamed), |names| {
+        let (parts, markers) = names.split_at(parts.len());
+        let list = listed(markers);
+        quote!(([#(#parts),*], #list))
+    })
+}
+
+/// The nested list of pointers to some fields.
+pub(super) fn listed(names: &[Ident]) -> TokenStream {
+    names.iter().rev().fold(quote!(()), |rest, name| quote!((#name, #rest)))
 }
 
 /// The function that destructures the struct. It is the proof of the
@@ -179,32 +210,25 @@ fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
 /// - Each `let` makes a pointer from a reference to the field, without naming a
 ///   type and so without a coercion to another. `&mut` makes it invariant.
 /// - It contains no path except `Self` and the bound that the trait has too.
-fn fields(Memory { ty, parts, markers }: &Memory<'_>) -> TokenStream {
+pub(super) fn destructured(
+    members: &[Member],
+    blamed: Span,
+    result: impl Fn(&[Ident]) -> TokenStream,
+) -> TokenStream {
     let here = Span::mixed_site();
     // An identifier in a pattern can be a constant of the user. A constant of
     // this name would be an error: none is a pointer, and the pattern has no
     // `else`.
-    let variables = |kind, count| {
-        let name = |number| Ident::new(&format!("__{kind}{number}"), here);
-        (0..count).map(name).collect::<Vec<_>>()
-    };
-    let part_names = variables("part", parts.len());
-    let marker_names = variables("marker", markers.len());
-    let marker_members = markers.iter().map(|(member, _)| member);
-    let names = part_names.iter().chain(&marker_names);
-    let list = marker_names.iter().rev().fold(quote!(()), |rest, marker| quote!((#marker, #rest)));
-    // If a type does not fit, the error points to the first field, or to the
-    // marker.
-    let is_marker = |ty| is_phantom(ty) || matches!(ty, Type::Tuple(ty) if ty.elems.is_empty());
-    let blamed = markers.iter().find(|(_, ty)| !is_marker(ty)).map_or(*ty, |(_, ty)| *ty);
-    let place = here.located_at(first_token(blamed));
-    let split = quote_spanned!(place=> impl __dlpack::Split);
+    let name = |number| Ident::new(&format!("__part{number}"), here);
+    let names: Vec<_> = (0..members.len()).map(name).collect();
+    let result = result(&names);
+    let split = quote_spanned!(here.located_at(blamed)=> impl __dlpack::Split);
     quote_spanned! {here=>
         #[inline]
         fn fields(&'static mut self) -> #split {
-            let Self { #(#parts: #part_names,)* #(#marker_members: #marker_names,)* } = self;
+            let Self { #(#members: #names),* } = self;
             #(let #names: *mut _ = #names;)*
-            ([#(#part_names),*], #list)
+            #result
         }
     }
 }
@@ -215,7 +239,7 @@ fn fields(Memory { ty, parts, markers }: &Memory<'_>) -> TokenStream {
 /// because the user's crate also decides what `::core` resolves to. The struct
 /// is its own part here, so that its type and its axes depend on themselves,
 /// which the compiler rejects.
-fn stub(input: &DeriveInput) -> TokenStream {
+pub(super) fn stub(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, args, own) = input.generics.split_for_impl();
     let own = own.iter().flat_map(|own| &own.predicates);

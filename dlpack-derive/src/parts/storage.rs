@@ -1,19 +1,19 @@
 //! `#[derive(Storage)]`: enums with a storage in each variant, and structs
 //! around a storage.
 
-use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Data, DeriveInput, Fields, Member, Type};
 
-use super::data_type::{self, DType};
-use super::{finish, first_token, scope};
+use super::data_type::path_of;
 use crate::ast::is_phantom;
-use crate::attr::{Words, packed};
-use crate::bounds::Params;
-use crate::ctxt::Ctxt;
+use crate::attr::{self, ConstDType, Words, packed};
+use crate::bounds;
+use crate::ctxt::{Ctxt, first_token};
 use crate::dtype_names as names;
-use crate::expand::filled;
+use crate::expand::{self, arms_by_index, filled, implementation};
+use crate::fallback::{self, finish};
 use crate::message;
 use crate::symbol::{self, Direction};
 
@@ -40,7 +40,7 @@ enum Holds<'a> {
 
 /// The element type as which the bytes of a storage are read.
 struct Reading {
-    dtype: DType,
+    dtype: ConstDType,
     padded: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let node = ("storage", &input.ident);
     let krate = Words::of_part(&cx, &input.attrs, node, symbol::ON_STORAGE).krate(&cx);
     if let Some(packed) = packed(input) {
-        cx.push(message::packed_storage(packed));
+        cx.push(message::packed(packed, "Storage"));
     }
     let model = match &input.data {
         Data::Enum(data) if data.variants.is_empty() => {
@@ -61,17 +61,13 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
             Some(variants.collect::<Vec<_>>())
         }
         Data::Struct(data) => of_struct(&cx, &input.ident, &data.fields).map(|data| vec![data]),
-        Data::Union(data) => {
-            cx.push(message::storage_is_a_union(data.union_token.span, &input.ident));
+        Data::Union(_) => {
+            cx.push(message::wrong_item(input, "Storage", "enums and structs"));
             None
         }
     };
-    finish(
-        cx,
-        model,
-        |variants| scope(krate.as_ref(), input, &expand(&variants, input)),
-        || scope(krate.as_ref(), input, &stub(input)),
-    )
+    let names = expand::module(krate.as_ref(), "parts");
+    finish(cx, names, input, model, |variants| expand(&variants, input), stub)
 }
 
 fn of_enum<'a>(cx: &Ctxt, variant: &'a syn::Variant) -> Option<Variant<'a>> {
@@ -149,11 +145,12 @@ fn reading(cx: &Ctxt, words: &Words) -> Option<Reading> {
         }
         return None;
     };
-    let dtype = data_type::dtype(cx, item)?;
-    if let DType::Known(name, span) = &dtype {
-        match (names::is_narrow(name), packed.or(padded)) {
-            (true, None) => cx.push(message::packing_not_said(*span, name)),
-            (false, Some(key)) => cx.push(message::packing_of_whole_bytes(key, name)),
+    let dtype = attr::dtype(cx, item)?;
+    if let ConstDType::Named(word) = &dtype {
+        let name = word.to_string();
+        match (names::is_narrow(&name), packed.or(padded)) {
+            (true, None) => cx.push(message::packing_not_said(word.span(), &name)),
+            (false, Some(key)) => cx.push(message::packing_of_whole_bytes(key, &name)),
             _ => {}
         }
     }
@@ -161,59 +158,37 @@ fn reading(cx: &Ctxt, words: &Words) -> Option<Reading> {
 }
 
 fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
-    let here = Span::mixed_site();
-    let ident = &input.ident;
-    let (impl_generics, args, own) = input.generics.split_for_impl();
-    let params = Params::of(&input.generics);
-    let mut predicates: Vec<TokenStream> =
-        own.iter().flat_map(|own| &own.predicates).map(ToTokens::to_token_stream).collect();
-    for variant in variants {
-        if let Holds::Data { ty, .. } = variant.holds {
-            if params.decide(ty) {
-                predicates.push(quote!(#ty: __dlpack::Storage));
-            }
-        }
-    }
-    let where_clause = (!predicates.is_empty()).then(|| quote!(where #(#predicates),*));
-    let types = variants.iter().enumerate().filter_map(|(index, variant)| {
-        let Holds::Data { ty, .. } = variant.holds else { return None };
-        let index = Literal::usize_unsuffixed(index);
-        Some(quote! {
-            #[automatically_derived]
-            impl #impl_generics __dlpack::Variant<__Here, #index> for #ident #args #where_clause {
-                type Data = #ty;
-            }
-        })
-    });
+    let (ident, generics) = (&input.ident, &input.generics);
+    let (_, args, _) = generics.split_for_impl();
     let item = quote!(<#ident #args>);
     let arms = |method| {
-        let arms = variants.iter().enumerate();
-        arms.map(|(index, variant)| arm(variant, index, method, &item)).collect::<TokenStream>()
+        let arms = variants.iter().map(|variant| arm(variant, method, &item));
+        arms.collect::<TokenStream>()
     };
     let data = arms(Method::Data);
     let lend = arms(Method::Lend);
     let share = share(variants, &item);
     let import = import_storage(variants, input);
-    quote_spanned! {here=>
-        enum __Here {}
-        #import
-        #(#types)*
-        #[automatically_derived]
-        impl #impl_generics __dlpack::Storage for #ident #args #where_clause {
-            #[inline(always)]
-            fn data(&self) -> __dlpack::DataRef<'_> {
-                match self { #data }
-            }
-            #[inline(always)]
-            fn data_mut(&mut self) -> __dlpack::DataMut<'_> {
-                match self { #lend }
-            }
-            #[inline(always)]
-            fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
-                #share
-            }
+    let types = variants.iter().filter_map(|variant| match &variant.holds {
+        Holds::Data { ty, .. } => Some(*ty),
+        Holds::Nothing => None,
+    });
+    let types: Vec<_> = types.collect();
+    let where_clause = bounds::where_types(generics, &types, "Storage");
+    let items = quote_spanned! {Span::mixed_site()=>
+        #[inline(always)]
+        fn data(&self) -> __dlpack::DataRef<'_> {
+            match self { #data }
         }
-    }
+        #[inline(always)]
+        fn data_mut(&mut self) -> __dlpack::DataMut<'_> {
+            match self { #lend }
+        }
+        #[inline(always)]
+        fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> { #share }
+    };
+    let item = implementation("Storage", ident, generics, &where_clause, &items);
+    quote!(#import #item)
 }
 
 /// Storages whose owners get one type. More of them are shared as type-erased owners, because
@@ -226,15 +201,14 @@ fn share(variants: &[Variant<'_>], item: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let data = |variant: &Variant<'_>| matches!(variant.holds, Holds::Data { .. });
     let last = variants.iter().filter(|variant| data(variant)).count().saturating_sub(1);
-    let erased = |(index, variant)| arm(variant, index, Method::Share, item);
     if !(1..MANY).contains(&last) {
-        let arms = variants.iter().enumerate().map(erased);
+        let arms = variants.iter().map(|variant| arm(variant, Method::Share, item));
         return quote_spanned!(here=> match self { #(#arms)* });
     }
     let mut number = 0_usize;
-    let arms = variants.iter().enumerate().map(|(index, variant)| {
+    let arms = variants.iter().map(|variant| {
         let ident = variant.ident;
-        let Holds::Data { member, .. } = &variant.holds else {
+        let Holds::Data { member, ty, .. } = &variant.holds else {
             let nothing = nothing(variant, Method::Share);
             return quote_spanned!(here=> Self::#ident { .. } => return #nothing,);
         };
@@ -246,12 +220,11 @@ fn share(variants: &[Variant<'_>], item: &TokenStream) -> TokenStream {
             owner = quote_spanned!(here=> __dlpack::rest(#owner));
         }
         number += 1;
-        let index = Literal::usize_unsuffixed(index);
         quote_spanned! {here=>
             Self::#ident { #member: __data, .. } => match __dlpack::sharer(__data).__dlpack_share() {
                 __dlpack::Option::Some(__owner) => #owner,
                 __dlpack::Option::None => {
-                    return __dlpack::share::<__Here, #index, Self>(__data);
+                    return <#ty as __dlpack::Storage>::share(__data);
                 }
             },
         }
@@ -273,24 +246,14 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
         _ => None,
     });
     let into: Vec<_> = into.collect();
-    let last = into.len().checked_sub(1)?;
-    let ident = &input.ident;
-    let (impl_generics, args, own) = input.generics.split_for_impl();
-    let params = Params::of(&input.generics);
-    let own = own.iter().flat_map(|own| &own.predicates).map(ToTokens::to_token_stream);
-    let decided = into.iter().filter(|(_, _, ty, _)| params.decide(ty));
-    let decided = decided.map(|(_, _, ty, _)| quote!(#ty: __dlpack::ImportStorage));
-    let mut predicates = own.chain(decided).peekable();
-    let where_clause = predicates.peek().is_some().then(|| quote!(where));
-    let accepts =
-        into.iter().map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::storage::<#ty>().accepts));
-    let accepts: Vec<_> = accepts.collect();
-    let storages =
-        into.iter().map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::storage::<#ty>()));
-    let storages: Vec<_> = storages.collect();
+    if into.is_empty() {
+        return None;
+    }
+    let types: Vec<_> = into.iter().map(|(_, _, ty, _)| *ty).collect();
     let values = into.iter().map(|(variant, member, ty, beside)| {
         let variant = variant.map(|variant| quote_spanned!(here=> ::#variant));
-        let held = quote_spanned!(here=> __dlpack::storage::<#ty>().of(__tensor)?);
+        let held =
+            quote_spanned!(here=> <#ty as __dlpack::ImportStorage>::from_imported(__tensor)?);
         let mut fields = vec![(*member, held)];
         fields.extend(beside.iter().map(|(member, ty)| {
             (member, quote_spanned!(here=> <#ty as __dlpack::Default>::default()))
@@ -298,47 +261,45 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
         filled(&quote_spanned!(here=> Self #variant), fields)
     });
     let values: Vec<_> = values.collect();
-    let arms = values.iter().enumerate().map(|(number, value)| match number {
-        // The index is one of these, so the last arm is `_`.
-        number if number == last => quote_spanned!(here=> _ => #value,),
-        number => {
-            let number = Literal::usize_unsuffixed(number);
-            quote_spanned!(here=> #number => #value,)
-        }
-    });
-    let which = if last == 0 {
-        quote!(#(#values)*)
+    let which = if let [only] = &values[..] {
+        only.clone()
     } else {
+        let arms = arms_by_index(&values);
         quote_spanned! {here=>
-            match __dlpack::which_holds(&__tensor, &[#(#accepts),*]) {
-                #(#arms)*
+            match __dlpack::which_holds(&__tensor, &[
+                #(<#types as __dlpack::ImportStorage>::accepts),*
+            ]) {
+                #arms
             }
         }
     };
-    Some(quote_spanned! {here=>
-        #[automatically_derived]
-        impl #impl_generics __dlpack::ImportStorage for #ident #args
-        #where_clause #(#predicates),*
-        {
-            fn accepts(__tensor: &__dlpack::ImportedTensor) -> __dlpack::Result<(), __dlpack::MismatchKind> {
-                __dlpack::any_holds(__tensor, &[#(#accepts),*])
-            }
-            fn axes(__tensor: &__dlpack::ImportedTensor) -> &'static [__dlpack::i64] {
-                __dlpack::axes_of_one(__tensor, &[#((#storages.accepts, #storages.axes)),*])
-            }
-            fn keeps_strides(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
-                __dlpack::one_keeps_strides(
-                    __tensor,
-                    &[#((#storages.accepts, #storages.keeps_strides)),*],
-                )
-            }
-            fn from_imported(
-                __tensor: __dlpack::ImportedTensor,
-            ) -> __dlpack::Result<Self, __dlpack::Error> {
-                __dlpack::Result::Ok(#which)
-            }
+    let generics = &input.generics;
+    let where_clause = bounds::where_types(generics, &types, "ImportStorage");
+    let items = quote_spanned! {here=>
+        fn accepts(
+            __tensor: &__dlpack::ImportedTensor,
+        ) -> __dlpack::Result<(), __dlpack::MismatchKind> {
+            __dlpack::any_holds(__tensor, &[#(<#types as __dlpack::ImportStorage>::accepts),*])
         }
-    })
+        fn axes(__tensor: &__dlpack::ImportedTensor) -> &'static [__dlpack::i64] {
+            __dlpack::axes_of_one(__tensor, &[#((
+                <#types as __dlpack::ImportStorage>::accepts,
+                <#types as __dlpack::ImportStorage>::axes,
+            )),*])
+        }
+        fn keeps_strides(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
+            __dlpack::one_keeps_strides(__tensor, &[#((
+                <#types as __dlpack::ImportStorage>::accepts,
+                <#types as __dlpack::ImportStorage>::keeps_strides,
+            )),*])
+        }
+        fn from_imported(
+            __tensor: __dlpack::ImportedTensor,
+        ) -> __dlpack::Result<Self, __dlpack::Error> {
+            __dlpack::Result::Ok(#which)
+        }
+    };
+    Some(implementation("ImportStorage", &input.ident, generics, &where_clause, &items))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -349,44 +310,35 @@ enum Method {
 }
 
 /// The match arm of a method for a variant.
-fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) -> TokenStream {
+fn arm(variant: &Variant<'_>, method: Method, item: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let variant_of = variant.ident.map(|ident| quote_spanned!(here=> ::#ident));
     let path = quote_spanned!(here=> Self #variant_of);
-    let (member, reading) = match &variant.holds {
-        Holds::Data { member, reading, .. } => (member, reading),
-        Holds::Nothing => {
-            let nothing = nothing(variant, method);
-            return quote_spanned!(here=> #path { .. } => #nothing,);
-        }
+    let Holds::Data { member, ty, reading, .. } = &variant.holds else {
+        let nothing = nothing(variant, method);
+        return quote_spanned!(here=> #path { .. } => #nothing,);
     };
-    let index = Literal::usize_unsuffixed(index);
-    let function = match (method, reading) {
-        (Method::Data, None) => "data",
-        (Method::Data, Some(_)) => "data_as",
-        (Method::Lend, None) => "data_mut",
-        (Method::Lend, Some(_)) => "data_mut_as",
-        (Method::Share, _) => "share",
+    let (function, read_as) = match method {
+        Method::Data => ("data", "data_as"),
+        Method::Lend => ("data_mut", "data_mut_as"),
+        Method::Share => ("share", ""),
     };
     let function = Ident::new(function, here);
-    let reading = match method {
-        Method::Data | Method::Lend => reading.as_ref().map(|Reading { dtype, padded }| {
-            let dtype = dtype.tokens(item);
+    let value = quote_spanned!(here=> <#ty as __dlpack::Storage>::#function(__data));
+    let value = match reading {
+        Some(Reading { dtype, padded }) if method != Method::Share => {
+            let (dtype, read_as) = (path_of(dtype, item), Ident::new(read_as, here));
             quote_spanned! {here=>
-                __dlpack::Reading {
+                __dlpack::#read_as(#value, __dlpack::Reading {
                     dtype: #dtype,
                     padded: #padded,
                     refusal: const { &__dlpack::Error::NotBytes { dtype: #dtype } },
-                }
+                })
             }
-        }),
-        Method::Share => None,
-    };
-    quote_spanned! {here=>
-        #path { #member: __data, .. } => {
-            __dlpack::#function::<__Here, #index, Self>(__data, #reading)
         }
-    }
+        _ => value,
+    };
+    quote_spanned!(here=> #path { #member: __data, .. } => #value,)
 }
 
 /// The result of a method for a variant without a storage.
@@ -403,14 +355,13 @@ fn nothing(variant: &Variant<'_>, method: Method) -> TokenStream {
 }
 
 fn stub(input: &DeriveInput) -> TokenStream {
-    let ident = &input.ident;
-    let (impl_generics, args, where_clause) = input.generics.split_for_impl();
-    quote_spanned! {Span::mixed_site()=>
-        #[automatically_derived]
-        impl #impl_generics __dlpack::Storage for #ident #args #where_clause {
+    fallback::stub(
+        "Storage",
+        input,
+        &quote_spanned! {Span::mixed_site()=>
             fn data(&self) -> __dlpack::DataRef<'_> {
                 loop {}
             }
-        }
-    }
+        },
+    )
 }

@@ -4,27 +4,13 @@ pub(crate) enum Column<T> {
     Text,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
-    enum __Roles {}
-    #[automatically_derived]
-    impl<T> __dlpack::Inner<__Roles, 0> for Column<T>
-    where
-        T: DLPackExport,
-    {
-        type Type = Samples;
-    }
-    #[automatically_derived]
-    impl<T> __dlpack::Inner<__Roles, 1> for Column<T>
-    where
-        T: DLPackExport,
-    {
-        type Type = T;
-    }
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     #[automatically_derived]
     impl<T> __dlpack::DLPackExport for Column<T>
     where
         T: DLPackExport,
     {
+        #[doc(hidden)]
         #[inline(always)]
         fn describe<'__dlpack>(
             &'__dlpack self,
@@ -32,14 +18,15 @@ const _: () = {
         ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
             match self {
                 Self::Float { 0: __inner } => {
-                    __dlpack::inner_describe::<__Roles, 0, Self>(__inner, __out)
+                    <Samples as __dlpack::DLPackExport>::describe(__inner, __out)
                 }
                 Self::Other { tensor: __inner, .. } => {
-                    __dlpack::inner_describe::<__Roles, 1, Self>(__inner, __out)
+                    <T as __dlpack::DLPackExport>::describe(__inner, __out)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
             }
         }
+        #[doc(hidden)]
         #[inline(always)]
         fn describe_mut<'__dlpack>(
             &'__dlpack mut self,
@@ -47,10 +34,10 @@ const _: () = {
         ) -> __dlpack::Result<__dlpack::DescriptionMut<'__dlpack>, __dlpack::Error> {
             match self {
                 Self::Float { 0: __inner } => {
-                    __dlpack::inner_describe_mut::<__Roles, 0, Self>(__inner, __out)
+                    <Samples as __dlpack::DLPackExport>::describe_mut(__inner, __out)
                 }
                 Self::Other { tensor: __inner, .. } => {
-                    __dlpack::inner_describe_mut::<__Roles, 1, Self>(__inner, __out)
+                    <T as __dlpack::DLPackExport>::describe_mut(__inner, __out)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
             }
@@ -59,14 +46,15 @@ const _: () = {
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
             match self {
                 Self::Float { 0: __inner } => {
-                    __dlpack::inner_storage::<__Roles, 0, Self>(__inner)
+                    <Samples as __dlpack::DLPackExport>::storage(__inner)
                 }
                 Self::Other { tensor: __inner, .. } => {
-                    __dlpack::inner_storage::<__Roles, 1, Self>(__inner)
+                    <T as __dlpack::DLPackExport>::storage(__inner)
                 }
                 Self::Text { .. } => __dlpack::Option::None,
             }
         }
+        #[doc(hidden)]
         #[inline]
         fn sync_for(
             &self,
@@ -74,10 +62,10 @@ const _: () = {
         ) -> __dlpack::Result<(), __dlpack::Error> {
             match self {
                 Self::Float { 0: __inner } => {
-                    __dlpack::inner_sync_for::<__Roles, 0, Self>(__inner, __consumer)
+                    <Samples as __dlpack::DLPackExport>::sync_for(__inner, __consumer)
                 }
                 Self::Other { tensor: __inner, .. } => {
-                    __dlpack::inner_sync_for::<__Roles, 1, Self>(__inner, __consumer)
+                    <T as __dlpack::DLPackExport>::sync_for(__inner, __consumer)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
             }
@@ -86,14 +74,15 @@ const _: () = {
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             match self {
                 Self::Float { 0: __inner } => {
-                    __dlpack::inner_share::<__Roles, 0, Self>(__inner)
+                    <Samples as __dlpack::DLPackExport>::share(__inner)
                 }
                 Self::Other { tensor: __inner, .. } => {
-                    __dlpack::inner_share::<__Roles, 1, Self>(__inner)
+                    <T as __dlpack::DLPackExport>::share(__inner)
                 }
                 Self::Text { .. } => __dlpack::Option::None,
             }
         }
+        #[doc(hidden)]
         #[inline]
         fn to_dlpack_on(
             &self,
@@ -101,10 +90,13 @@ const _: () = {
         ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
             match self {
                 Self::Float { 0: __inner } => {
-                    __dlpack::inner_to_dlpack_on::<__Roles, 0, Self>(__inner, __consumer)
+                    <Samples as __dlpack::DLPackExport>::to_dlpack_on(
+                        __inner,
+                        __consumer,
+                    )
                 }
                 Self::Other { tensor: __inner, .. } => {
-                    __dlpack::inner_to_dlpack_on::<__Roles, 1, Self>(__inner, __consumer)
+                    <T as __dlpack::DLPackExport>::to_dlpack_on(__inner, __consumer)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
             }
@@ -114,37 +106,38 @@ const _: () = {
 };
 pub(crate) struct Samples(pub(crate) Box<dyn DLPackExport + Send>);
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
-    enum __Roles {}
-    #[automatically_derived]
-    impl __dlpack::Inner<__Roles, 0> for Samples {
-        type Type = Box<dyn DLPackExport + Send>;
-    }
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     #[automatically_derived]
     impl __dlpack::DLPackExport for Samples {
+        #[doc(hidden)]
         #[inline(always)]
         fn describe<'__dlpack>(
             &'__dlpack self,
             __out: __dlpack::Describe<'__dlpack>,
         ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
             __dlpack::read_only(
-                __dlpack::inner_describe::<__Roles, 0, Self>(&self.0, __out),
+                <Box<
+                    dyn DLPackExport + Send,
+                > as __dlpack::DLPackExport>::describe(&self.0, __out),
             )
         }
         #[inline(always)]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
-            __dlpack::inner_storage::<__Roles, 0, Self>(&self.0)
+            <Box<dyn DLPackExport + Send> as __dlpack::DLPackExport>::storage(&self.0)
         }
+        #[doc(hidden)]
         #[inline]
         fn sync_for(
             &self,
             __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::inner_sync_for::<__Roles, 0, Self>(&self.0, __consumer)
+            <Box<
+                dyn DLPackExport + Send,
+            > as __dlpack::DLPackExport>::sync_for(&self.0, __consumer)
         }
         #[inline]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
-            __dlpack::inner_share::<__Roles, 0, Self>(&self.0)
+            <Box<dyn DLPackExport + Send> as __dlpack::DLPackExport>::share(&self.0)
         }
     }
     __dlpack::assert_owner::<Box<dyn DLPackExport + Send>>();

@@ -9,7 +9,7 @@ pub(crate) struct Packet {
     pub(crate) name: &'static str,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl __dlpack::Tensor<__Roles> for Packet {
@@ -17,6 +17,7 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Packet {
+        #[doc(hidden)]
         #[inline(always)]
         fn describe<'__dlpack>(
             &'__dlpack self,

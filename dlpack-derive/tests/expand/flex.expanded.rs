@@ -1,19 +1,20 @@
 pub(crate) struct Flex<L>(pub(crate) Arc<[f32]>, pub(crate) L);
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl<L> __dlpack::Tensor<__Roles> for Flex<L>
     where
-        L: __dlpack::LayoutField,
+        L: __dlpack::AsLayout,
     {
         type Data = Arc<[f32]>;
     }
     #[automatically_derived]
     impl<L> __dlpack::DLPackExport for Flex<L>
     where
-        L: __dlpack::LayoutField,
+        L: __dlpack::AsLayout,
     {
+        #[doc(hidden)]
         #[inline(always)]
         fn describe<'__dlpack>(
             &'__dlpack self,
@@ -24,6 +25,7 @@ const _: () = {
                 Self,
             >(__out, __dlpack::layout::<L>(&self.1), &self.0)
         }
+        #[doc(hidden)]
         #[inline(always)]
         fn describe_mut<'__dlpack>(
             &'__dlpack mut self,

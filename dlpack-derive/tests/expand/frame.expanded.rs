@@ -7,20 +7,21 @@ pub(crate) struct Frame<P: Pixel> {
     pub(crate) event: P,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl<P: Pixel> __dlpack::Tensor<__Roles> for Frame<P>
     where
-        P: __dlpack::SyncField,
+        P: __dlpack::Synchronize,
     {
         type Data = Vec<u8>;
     }
     #[automatically_derived]
     impl<P: Pixel> __dlpack::DLPackExport for Frame<P>
     where
-        P: __dlpack::SyncField,
+        P: __dlpack::Synchronize,
     {
+        #[doc(hidden)]
         #[inline(always)]
         fn describe<'__dlpack>(
             &'__dlpack self,
@@ -33,20 +34,24 @@ const _: () = {
                 __out,
                 {
                     let __layout = __dlpack::extents([
-                        __dlpack::extent::<u32>(&self.height),
-                        __dlpack::extent(&__dlpack::integer(self::WIDTH)),
-                        __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
+                        __dlpack::number::<u32>(&self.height),
+                        __dlpack::number(&__dlpack::integer(self::WIDTH)),
+                        __dlpack::number(&__dlpack::integer(P::CHANNELS)),
                     ]);
-                    let __layout = __dlpack::column_major(__layout);
+                    let __layout = __dlpack::order(
+                        __layout,
+                        &__dlpack::Order::ColumnMajor,
+                    );
                     let __layout = __dlpack::byte_pitch::<usize>(__layout, &self.pitch);
                     let __layout = __dlpack::offset::<usize>(__layout, &self.start);
                     let __layout = __dlpack::byte_len::<u64>(__layout, &self.nbytes);
                     let __layout = __dlpack::dtype(__layout, &__dlpack::DataType::BF16);
-                    __dlpack::padded(__layout)
+                    __layout.padded()
                 },
                 &self.data,
             )
         }
+        #[doc(hidden)]
         #[inline(always)]
         fn describe_mut<'__dlpack>(
             &'__dlpack mut self,
@@ -59,16 +64,19 @@ const _: () = {
                 __out,
                 {
                     let __layout = __dlpack::extents([
-                        __dlpack::extent::<u32>(&self.height),
-                        __dlpack::extent(&__dlpack::integer(self::WIDTH)),
-                        __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
+                        __dlpack::number::<u32>(&self.height),
+                        __dlpack::number(&__dlpack::integer(self::WIDTH)),
+                        __dlpack::number(&__dlpack::integer(P::CHANNELS)),
                     ]);
-                    let __layout = __dlpack::column_major(__layout);
+                    let __layout = __dlpack::order(
+                        __layout,
+                        &__dlpack::Order::ColumnMajor,
+                    );
                     let __layout = __dlpack::byte_pitch::<usize>(__layout, &self.pitch);
                     let __layout = __dlpack::offset::<usize>(__layout, &self.start);
                     let __layout = __dlpack::byte_len::<u64>(__layout, &self.nbytes);
                     let __layout = __dlpack::dtype(__layout, &__dlpack::DataType::BF16);
-                    __dlpack::padded(__layout)
+                    __layout.padded()
                 },
                 &mut self.data,
             )
@@ -77,12 +85,13 @@ const _: () = {
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
             __dlpack::storage::<__Roles, Self>(&self.data)
         }
+        #[doc(hidden)]
         #[inline]
         fn sync_for(
             &self,
             __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::wait::<P>(&self.event, __consumer)
+            <P as __dlpack::Synchronize>::sync_for(&self.event, __consumer)
         }
     }
 };

@@ -6,7 +6,7 @@ where
     pub(crate) strides: S,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl<'a, T, S: AsDims, const N: usize> __dlpack::Tensor<__Roles>
@@ -14,7 +14,7 @@ const _: () = {
     where
         T: Element,
         &'a [T]: __dlpack::Storage,
-        S: __dlpack::StridesField,
+        S: __dlpack::AsDims,
     {
         type Data = &'a [T];
     }
@@ -23,8 +23,9 @@ const _: () = {
     where
         T: Element,
         &'a [T]: __dlpack::Storage,
-        S: __dlpack::StridesField,
+        S: __dlpack::AsDims,
     {
+        #[doc(hidden)]
         #[inline(always)]
         fn describe<'__dlpack>(
             &'__dlpack self,
@@ -36,7 +37,7 @@ const _: () = {
             >(
                 __out,
                 {
-                    let __layout = __dlpack::constants(const {
+                    let __layout = __dlpack::Layout::new(const {
                         &[
                             2,
                             __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
@@ -48,6 +49,7 @@ const _: () = {
                 &self.data,
             )
         }
+        #[doc(hidden)]
         #[inline(always)]
         fn describe_mut<'__dlpack>(
             &'__dlpack mut self,
@@ -59,7 +61,7 @@ const _: () = {
             >(
                 __out,
                 {
-                    let __layout = __dlpack::constants(const {
+                    let __layout = __dlpack::Layout::new(const {
                         &[
                             2,
                             __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),

@@ -3,7 +3,7 @@ pub(crate) struct Image {
     pub(crate) shape: [usize; 3],
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl __dlpack::Tensor<__Roles> for Image {
@@ -11,6 +11,7 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Image {
+        #[doc(hidden)]
         #[inline(always)]
         fn describe<'__dlpack>(
             &'__dlpack self,
@@ -21,6 +22,7 @@ const _: () = {
                 Self,
             >(__out, __dlpack::shape::<[usize; 3]>(&self.shape), &self.data)
         }
+        #[doc(hidden)]
         #[inline(always)]
         fn describe_mut<'__dlpack>(
             &'__dlpack mut self,

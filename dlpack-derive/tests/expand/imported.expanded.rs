@@ -8,12 +8,13 @@ pub(crate) struct Frame<T: Readable> {
     pub(crate) name: String,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate::import as __dlpack;
     #[automatically_derived]
     impl<T: Readable> __dlpack::DLPackImport for Frame<T>
     where
         ImportedStorage<T>: __dlpack::ImportStorage,
     {
+        #[doc(hidden)]
         fn accepts(
             __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
@@ -39,7 +40,9 @@ const _: () = {
                 __dlpack::Ok(__value) => __value,
                 __dlpack::Err(__error) => return __dlpack::Err(__error),
             };
-            let _ = match __dlpack::strides::<Vec<i32>>(&__parts, __dlpack::FILLED) {
+            let _ = match __dlpack::strides::<
+                Vec<i32>,
+            >(&__parts, __dlpack::Room::Filled) {
                 __dlpack::Ok(__value) => __value,
                 __dlpack::Err(__error) => return __dlpack::Err(__error),
             };
@@ -49,6 +52,7 @@ const _: () = {
             };
             __dlpack::Ok(())
         }
+        #[doc(hidden)]
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
@@ -78,7 +82,7 @@ const _: () = {
                     },
                     strides: match __dlpack::strides::<
                         Vec<i32>,
-                    >(&__parts, __dlpack::FILLED) {
+                    >(&__parts, __dlpack::Room::Filled) {
                         __dlpack::Ok(__value) => __value,
                         __dlpack::Err(__error) => return __dlpack::Err(__error),
                     },
@@ -107,10 +111,11 @@ pub(crate) struct Table {
     pub(crate) rows: usize,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::DLPackImport for Table {
         const COPIES: __dlpack::Copies = __dlpack::Copies::Always;
+        #[doc(hidden)]
         fn accepts(
             __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
@@ -136,6 +141,7 @@ const _: () = {
             };
             __dlpack::Ok(())
         }
+        #[doc(hidden)]
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
@@ -177,27 +183,32 @@ pub(crate) enum Source {
     Text,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::DLPackImport for Source {
         const COPIES: __dlpack::Copies = __dlpack::copies_of_variants(
-            &[__dlpack::inner::<Frame<u8>>().copies, __dlpack::inner::<Table>().copies],
+            &[
+                <Frame<u8> as __dlpack::DLPackImport>::COPIES,
+                <Table as __dlpack::DLPackImport>::COPIES,
+            ],
         );
+        #[doc(hidden)]
         fn copies(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
             __dlpack::copies_of_one(
                 __tensor,
                 &[
                     (
-                        __dlpack::inner::<Frame<u8>>().accepts,
-                        __dlpack::inner::<Frame<u8>>().copies_of,
+                        <Frame<u8> as __dlpack::DLPackImport>::accepts,
+                        <Frame<u8> as __dlpack::DLPackImport>::copies,
                     ),
                     (
-                        __dlpack::inner::<Table>().accepts,
-                        __dlpack::inner::<Table>().copies_of,
+                        <Table as __dlpack::DLPackImport>::accepts,
+                        <Table as __dlpack::DLPackImport>::copies,
                     ),
                 ],
             )
         }
+        #[doc(hidden)]
         fn accepts(
             __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
@@ -205,12 +216,13 @@ const _: () = {
                     __tensor,
                     "Source",
                     &[
-                        ("Frame", __dlpack::inner::<Frame<u8>>().accepts),
-                        ("Table", __dlpack::inner::<Table>().accepts),
+                        ("Frame", <Frame<u8> as __dlpack::DLPackImport>::accepts),
+                        ("Table", <Table as __dlpack::DLPackImport>::accepts),
                     ],
                 )
                 .map(|_| ())
         }
+        #[doc(hidden)]
         fn from_dlpack(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
@@ -219,8 +231,8 @@ const _: () = {
                     &__tensor,
                     "Source",
                     &[
-                        ("Frame", __dlpack::inner::<Frame<u8>>().accepts),
-                        ("Table", __dlpack::inner::<Table>().accepts),
+                        ("Frame", <Frame<u8> as __dlpack::DLPackImport>::accepts),
+                        ("Table", <Table as __dlpack::DLPackImport>::accepts),
                     ],
                 ) {
                     __dlpack::Ok(__value) => __value,
@@ -228,7 +240,9 @@ const _: () = {
                 } {
                     0 => {
                         Self::Frame(
-                            match __dlpack::inner::<Frame<u8>>().of(__tensor) {
+                            match <Frame<
+                                u8,
+                            > as __dlpack::DLPackImport>::from_dlpack(__tensor) {
                                 __dlpack::Ok(__value) => __value,
                                 __dlpack::Err(__error) => return __dlpack::Err(__error),
                             },
@@ -236,7 +250,9 @@ const _: () = {
                     }
                     _ => {
                         Self::Table {
-                            inner: match __dlpack::inner::<Table>().of(__tensor) {
+                            inner: match <Table as __dlpack::DLPackImport>::from_dlpack(
+                                __tensor,
+                            ) {
                                 __dlpack::Ok(__value) => __value,
                                 __dlpack::Err(__error) => return __dlpack::Err(__error),
                             },

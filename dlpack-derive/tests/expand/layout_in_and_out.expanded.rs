@@ -4,7 +4,7 @@ pub(crate) struct Strided {
     pub(crate) byte_offset: usize,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     #[automatically_derived]
     impl __dlpack::AsLayout for Strided {
         #[inline(always)]
@@ -16,7 +16,7 @@ const _: () = {
     }
 };
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::FromLayout for Strided {
         const ORDER: __dlpack::Order = __dlpack::Order::RowMajor;
@@ -46,7 +46,7 @@ const _: () = {
                 },
                 strides: match __dlpack::strides::<
                     Vec<isize>,
-                >(__tensor, __dlpack::FILLED) {
+                >(__tensor, __dlpack::Room::Filled) {
                     __dlpack::Ok(__value) => __value,
                     __dlpack::Err(__error) => return __dlpack::Err(__error),
                 },
@@ -63,8 +63,7 @@ pub(crate) enum Buffer {
     Foreign(ImportedStorage<f32>),
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::parts as __dlpack;
-    enum __Here {}
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate::parts as __dlpack;
     #[automatically_derived]
     impl __dlpack::ImportStorage for Buffer {
         fn accepts(
@@ -72,7 +71,7 @@ const _: () = {
         ) -> __dlpack::Result<(), __dlpack::MismatchKind> {
             __dlpack::any_holds(
                 __tensor,
-                &[__dlpack::storage::<ImportedStorage<f32>>().accepts],
+                &[<ImportedStorage<f32> as __dlpack::ImportStorage>::accepts],
             )
         }
         fn axes(__tensor: &__dlpack::ImportedTensor) -> &'static [__dlpack::i64] {
@@ -80,8 +79,8 @@ const _: () = {
                 __tensor,
                 &[
                     (
-                        __dlpack::storage::<ImportedStorage<f32>>().accepts,
-                        __dlpack::storage::<ImportedStorage<f32>>().axes,
+                        <ImportedStorage<f32> as __dlpack::ImportStorage>::accepts,
+                        <ImportedStorage<f32> as __dlpack::ImportStorage>::axes,
                     ),
                 ],
             )
@@ -91,8 +90,8 @@ const _: () = {
                 __tensor,
                 &[
                     (
-                        __dlpack::storage::<ImportedStorage<f32>>().accepts,
-                        __dlpack::storage::<ImportedStorage<f32>>().keeps_strides,
+                        <ImportedStorage<f32> as __dlpack::ImportStorage>::accepts,
+                        <ImportedStorage<f32> as __dlpack::ImportStorage>::keeps_strides,
                     ),
                 ],
             )
@@ -101,26 +100,24 @@ const _: () = {
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::Error> {
             __dlpack::Result::Ok(
-                Self::Foreign(__dlpack::storage::<ImportedStorage<f32>>().of(__tensor)?),
+                Self::Foreign(
+                    <ImportedStorage<
+                        f32,
+                    > as __dlpack::ImportStorage>::from_imported(__tensor)?,
+                ),
             )
         }
-    }
-    #[automatically_derived]
-    impl __dlpack::Variant<__Here, 0> for Buffer {
-        type Data = Vec<f32>;
-    }
-    #[automatically_derived]
-    impl __dlpack::Variant<__Here, 1> for Buffer {
-        type Data = ImportedStorage<f32>;
     }
     #[automatically_derived]
     impl __dlpack::Storage for Buffer {
         #[inline(always)]
         fn data(&self) -> __dlpack::DataRef<'_> {
             match self {
-                Self::Own { 0: __data, .. } => __dlpack::data::<__Here, 0, Self>(__data),
+                Self::Own { 0: __data, .. } => {
+                    <Vec<f32> as __dlpack::Storage>::data(__data)
+                }
                 Self::Foreign { 0: __data, .. } => {
-                    __dlpack::data::<__Here, 1, Self>(__data)
+                    <ImportedStorage<f32> as __dlpack::Storage>::data(__data)
                 }
             }
         }
@@ -128,10 +125,10 @@ const _: () = {
         fn data_mut(&mut self) -> __dlpack::DataMut<'_> {
             match self {
                 Self::Own { 0: __data, .. } => {
-                    __dlpack::data_mut::<__Here, 0, Self>(__data)
+                    <Vec<f32> as __dlpack::Storage>::data_mut(__data)
                 }
                 Self::Foreign { 0: __data, .. } => {
-                    __dlpack::data_mut::<__Here, 1, Self>(__data)
+                    <ImportedStorage<f32> as __dlpack::Storage>::data_mut(__data)
                 }
             }
         }
@@ -144,7 +141,7 @@ const _: () = {
                         match __dlpack::sharer(__data).__dlpack_share() {
                             __dlpack::Option::Some(__owner) => __dlpack::first(__owner),
                             __dlpack::Option::None => {
-                                return __dlpack::share::<__Here, 0, Self>(__data);
+                                return <Vec<f32> as __dlpack::Storage>::share(__data);
                             }
                         }
                     }
@@ -154,7 +151,9 @@ const _: () = {
                                 __dlpack::rest(__dlpack::last(__owner))
                             }
                             __dlpack::Option::None => {
-                                return __dlpack::share::<__Here, 1, Self>(__data);
+                                return <ImportedStorage<
+                                    f32,
+                                > as __dlpack::Storage>::share(__data);
                             }
                         }
                     }

@@ -3,7 +3,7 @@ pub(crate) struct Letters {
     pub(crate) kind: String,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     enum __Roles {}
     use __dlpack::lending::*;
     #[automatically_derived]
@@ -12,6 +12,7 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Letters {
+        #[doc(hidden)]
         #[inline(always)]
         fn describe<'__dlpack>(
             &'__dlpack self,
@@ -23,7 +24,9 @@ const _: () = {
                 __out,
                 {
                     let __layout = __dlpack::extents([
-                        __dlpack::extent(&__dlpack::integer(self.text.len())),
+                        __dlpack::number(
+                            &__dlpack::integer(__dlpack::this::<Self>(self).text.len()),
+                        ),
                         __dlpack::Option::Some(1),
                     ]);
                     __dlpack::dtype_with(__layout, to_dtype(&self.kind))
@@ -50,7 +53,7 @@ pub(crate) struct Row<O, T> {
     pub(crate) element: PhantomData<T>,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     enum __Roles {}
     use __dlpack::lending::*;
     #[automatically_derived]
@@ -67,6 +70,7 @@ const _: () = {
         T: __dlpack::Element,
         O: __dlpack::AsRef<[T]>,
     {
+        #[doc(hidden)]
         #[inline(always)]
         fn describe<'__dlpack>(
             &'__dlpack self,

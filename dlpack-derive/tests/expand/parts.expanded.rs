@@ -3,11 +3,11 @@
 #[repr(transparent)]
 pub(crate) struct Rgb(pub(crate) [u8; 3]);
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::parts as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate::parts as __dlpack;
     #[automatically_derived]
     unsafe impl __dlpack::Fields for Rgb {
-        const LANES: __dlpack::bool = false;
         type AnyBits = [(); 0];
+        const LANES: __dlpack::bool = false;
         #[inline]
         fn fields(&'static mut self) -> impl __dlpack::Split {
             let Self { 0: __part0 } = self;
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Text,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::parts as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate::parts as __dlpack;
     #[automatically_derived]
     impl __dlpack::TryFrom<&Kind> for __dlpack::DataType {
         type Error = __dlpack::Error;
@@ -78,18 +78,15 @@ pub(crate) enum Buffer {
     Text(Vec<String>),
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0::parts as __dlpack;
-    enum __Here {}
-    #[automatically_derived]
-    impl __dlpack::Variant<__Here, 0> for Buffer {
-        type Data = Vec<f32>;
-    }
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate::parts as __dlpack;
     #[automatically_derived]
     impl __dlpack::Storage for Buffer {
         #[inline(always)]
         fn data(&self) -> __dlpack::DataRef<'_> {
             match self {
-                Self::F32 { 0: __data, .. } => __dlpack::data::<__Here, 0, Self>(__data),
+                Self::F32 { 0: __data, .. } => {
+                    <Vec<f32> as __dlpack::Storage>::data(__data)
+                }
                 Self::Text { .. } => {
                     __dlpack::DataRef::refused(const {
                         &__dlpack::Error::NoStorage {
@@ -103,7 +100,7 @@ const _: () = {
         fn data_mut(&mut self) -> __dlpack::DataMut<'_> {
             match self {
                 Self::F32 { 0: __data, .. } => {
-                    __dlpack::data_mut::<__Here, 0, Self>(__data)
+                    <Vec<f32> as __dlpack::Storage>::data_mut(__data)
                 }
                 Self::Text { .. } => {
                     __dlpack::DataMut::refused(const {
@@ -117,7 +114,9 @@ const _: () = {
         #[inline(always)]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             match self {
-                Self::F32 { 0: __data, .. } => __dlpack::share::<__Here, 0, Self>(__data),
+                Self::F32 { 0: __data, .. } => {
+                    <Vec<f32> as __dlpack::Storage>::share(__data)
+                }
                 Self::Text { .. } => {
                     __dlpack::share_nothing(const {
                         &__dlpack::Error::NoStorage {
@@ -136,7 +135,7 @@ pub(crate) struct Strided {
     pub(crate) start: usize,
 }
 const _: () = {
-    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate as __dlpack;
     #[automatically_derived]
     impl __dlpack::AsLayout for Strided {
         #[inline(always)]
@@ -146,4 +145,48 @@ const _: () = {
             __dlpack::offset::<usize>(__layout, &self.start)
         }
     }
+};
+/// A record: each field is a tensor.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Sample {
+    pub(crate) color: [u8; 3],
+    padding: u8,
+    depth: f32,
+}
+const _: () = {
+    use ::tensors::__private::dlpack_derive_0_1_0_see_attribute_crate::parts as __dlpack;
+    impl Sample {
+        ///The field `color`.
+        #[allow(dead_code)]
+        pub(crate) const COLOR: __dlpack::Field<Self, [u8; 3]> = __dlpack::field(
+            "color",
+            __dlpack::offset_of!(Self, color),
+        );
+        ///The field `depth`.
+        #[allow(dead_code)]
+        const DEPTH: __dlpack::Field<Self, f32> = __dlpack::field(
+            "depth",
+            __dlpack::offset_of!(Self, depth),
+        );
+    }
+    #[automatically_derived]
+    unsafe impl __dlpack::Fields for Sample {
+        type AnyBits = [(); 1];
+        const LANES: __dlpack::bool = false;
+        const FIELDS: &'static [__dlpack::FieldType] = &[
+            Self::COLOR.ty(),
+            Self::DEPTH.ty(),
+        ];
+        #[inline]
+        fn fields(&'static mut self) -> impl __dlpack::Split {
+            let Self { color: __part0, padding: __part1, depth: __part2 } = self;
+            let __part0: *mut _ = __part0;
+            let __part1: *mut _ = __part1;
+            let __part2: *mut _ = __part2;
+            (__part0, (__part1, (__part2, ())))
+        }
+    }
+    __dlpack::assert_element::<Sample>();
+    __dlpack::assert_any_bits::<Sample>();
 };

@@ -33,3 +33,14 @@ pub(crate) struct Strided {
     #[dlpack(offset(elements))]
     pub(crate) start: usize,
 }
+
+/// A record: each field is a tensor.
+#[derive(Clone, Copy, Record)]
+#[dlpack(crate = ::tensors, any_bits)]
+#[repr(C)]
+pub(crate) struct Sample {
+    pub(crate) color: [u8; 3],
+    #[dlpack(skip)]
+    padding: u8,
+    depth: f32,
+}

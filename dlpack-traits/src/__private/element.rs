@@ -1,5 +1,5 @@
-//! The proof behind `#[derive(Element)]`: [`Fields`], and [`Element`] for every type that
-//! implements it.
+//! The proof behind `#[derive(Element)]` and `#[derive(Record)]`: [`Fields`], and [`Element`] for
+//! every type that implements it.
 //!
 //! An expansion cannot name an item of this crate reliably. Its paths start with
 //! `crate = path` or with `::dlpack_traits`, and the user decides what both refer to. The
@@ -15,9 +15,9 @@ use core::marker::PhantomData;
 use bytemuck::{CheckedBitPattern, NoUninit};
 
 use crate::dtype::DataType;
-use crate::element::{AnyBits, Element, Readable};
+use crate::element::{AnyBits, Element, Field, FieldType, Readable, RecordType, SizeMatches};
 
-/// A struct whose memory is one or several fields of one type.
+/// A struct whose memory is one or several fields of one type, or a record.
 ///
 /// # Safety
 ///
@@ -25,7 +25,8 @@ use crate::element::{AnyBits, Element, Readable};
 /// 1. `Self` is a struct, and `fields` returns `(parts, markers)`: `parts` is an
 ///    array with a pointer to each field that is memory of the element, and
 ///    `markers` is a list `(*mut A, (*mut B, ()))` with a pointer to each other
-///    field. No field is left out. Each pointer has exactly the type of its
+///    field; of a record, `fields` returns such a list of all fields. No field is
+///    left out. Each pointer has exactly the type of its
 ///    field: it comes from a reference to the field without a coercion that
 ///    changes the type behind it;
 /// 2. if `AnyBits` is `[(); 1]`, the type has no invariant of its own, so that every value
@@ -37,6 +38,8 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
     /// otherwise. It is a type because it selects the implementation of [`Readable`], which
     /// the value of a constant cannot do.
     type AnyBits: Claim;
+    /// The named fields of a record. They are a description: no proof depends on it.
+    const FIELDS: &'static [FieldType] = &[];
 
     /// Destructures the struct. It is never called: its type is the proof.
     ///
@@ -56,12 +59,63 @@ pub trait Split: sealed::Sealed {
     const COUNT: usize;
     /// The axes of one field, or of an array of several.
     const AXES: &'static [i64];
+    /// Whether every pattern of bits is a value of each field.
+    const ANY_BITS: bool;
+    /// Whether these are the fields of a record.
+    const IS_RECORD: bool;
 }
 
 impl<F: Element, const N: usize, M: sealed::Markers> Split for ([*mut F; N], M) {
     type Field = F;
     const COUNT: usize = N;
     const AXES: &'static [i64] = if N == 1 { F::AXES } else { <[F; N] as Element>::AXES };
+    const ANY_BITS: bool = F::ANY_BITS;
+    const IS_RECORD: bool = false;
+}
+
+/// The memory of a record is its bytes.
+impl<T, Rest> Split for (*mut T, Rest)
+where
+    Self: sealed::List,
+{
+    type Field = u8;
+    const COUNT: usize = <Self as sealed::List>::SIZE;
+    #[expect(clippy::cast_possible_wrap, reason = "no type is larger than `isize::MAX`")]
+    const AXES: &'static [i64] = &[<Self as sealed::List>::SIZE as i64];
+    const ANY_BITS: bool = <Self as sealed::List>::ANY_BITS;
+    const IS_RECORD: bool = true;
+}
+
+/// The type of a field of a record: an element, a `PhantomData` or a `()`.
+#[diagnostic::on_unimplemented(
+    message = "a record cannot have a field of type `{Self}`",
+    label = "not an element type",
+    note = "the fields are elements: `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64`, `Complex<f32 or f64>`, arrays of these, and structs that derive `Element` or `Record`; a `PhantomData` and a `()` may stand beside them"
+)]
+pub trait Part {
+    /// The size of the field.
+    const SIZE: usize;
+    /// Whether every pattern of bits is a value.
+    const ANY_BITS: bool;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Element> Part for T {
+    const SIZE: usize = {
+        let () = SizeMatches::<T>::OK;
+        size_of::<T>()
+    };
+    const ANY_BITS: bool = <T as Element>::ANY_BITS;
+}
+
+impl<T: ?Sized> Part for PhantomData<T> {
+    const SIZE: usize = 0;
+    const ANY_BITS: bool = true;
+}
+
+impl Part for () {
+    const SIZE: usize = 0;
+    const ANY_BITS: bool = true;
 }
 
 /// The claim of a struct about its bit patterns: [`Fields::AnyBits`].
@@ -119,7 +173,7 @@ unsafe impl<T: Fields<AnyBits: Reads<T>>> Readable for T {
 impl<T: Fields<AnyBits = [(); 1]>> AnyBits for T {}
 
 mod sealed {
-    use super::Marker;
+    use super::{Marker, Part};
 
     pub trait Claim {}
     impl Claim for [(); 0] {}
@@ -127,6 +181,21 @@ mod sealed {
 
     pub trait Sealed {}
     impl<F, const N: usize, M> Sealed for ([*mut F; N], M) {}
+    impl<T, Rest> Sealed for (*mut T, Rest) {}
+
+    /// A list of the fields of a record.
+    pub trait List {
+        const SIZE: usize;
+        const ANY_BITS: bool;
+    }
+    impl List for () {
+        const SIZE: usize = 0;
+        const ANY_BITS: bool = true;
+    }
+    impl<T: Part, Rest: List> List for (*mut T, Rest) {
+        const SIZE: usize = T::SIZE.checked_add(Rest::SIZE).expect("the fields fit in memory");
+        const ANY_BITS: bool = T::ANY_BITS && Rest::ANY_BITS;
+    }
 
     /// A list of marker fields.
     pub trait Markers {}
@@ -158,11 +227,13 @@ unsafe impl Marker for () {}
 unsafe impl<T> Marker for [T; 0] {}
 
 // SAFETY: by 1 of `Fields` the type is a struct of `P::COUNT` fields of the type `P::Field`
-// (see `proven`), and of fields that are `Marker`s.
+// (see `proven`), and of fields that are `Marker`s; or a record of fields that are `Part`s, of
+// `P::COUNT` bytes together.
 // 1. `proven` asserts that the struct is no larger than the former, so that it has no
 //    padding; by 1 of `Element` they are initialized, and by 1 of `Marker` the others have no bytes.
+//    A `Part` that is not an `Element` has no bytes.
 // 2. By 2 of `Element`; fields without bytes cannot be changed.
-// 3. The constants are those of the fields. The size is asserted.
+// 3. The constants are those of the fields, or of the bytes of a record. The size is asserted.
 // 4. `any_bits` asserts 4 of `Element`; by 2 of `Marker` and 2 of `Fields` nothing else is
 //    needed.
 #[diagnostic::do_not_recommend]
@@ -170,6 +241,7 @@ unsafe impl<T: Fields> Element for T {
     const DTYPE: DataType = dtype(T::fields);
     const AXES: &'static [i64] = axes(T::fields);
     const ANY_BITS: bool = any_bits(T::fields);
+    const RECORD: Option<&'static RecordType> = record(T::fields);
 }
 
 /// [`Element::DTYPE`] of a struct.
@@ -192,7 +264,7 @@ const fn axes<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> &'static 
 const fn any_bits<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> bool {
     proven(fields);
     assert!(
-        !T::AnyBits::ANY_BITS || P::Field::ANY_BITS,
+        !T::AnyBits::ANY_BITS || P::ANY_BITS,
         "`#[dlpack(any_bits)]` needs a field for which every pattern of bits is a value"
     );
     T::AnyBits::ANY_BITS
@@ -202,10 +274,39 @@ const fn any_bits<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> bool 
 /// the caller cannot choose it.
 const fn proven<T: Fields, P: Split>(_: fn(&'static mut T) -> P) {
     let parts = size_of::<P::Field>().checked_mul(P::COUNT);
+    let filled = matches!(parts, Some(parts) if parts == size_of::<T>());
     assert!(
-        matches!(parts, Some(parts) if parts == size_of::<T>()),
-        "an element has no memory beside its parts"
+        filled || !P::IS_RECORD,
+        "a record has no padding, which is uninitialized: fill it by a field such as \
+         `#[dlpack(skip)] padding: [u8; 3]`, or put the fields with the largest alignment first"
     );
+    assert!(filled, "an element has no memory beside its parts");
+}
+
+/// [`Element::RECORD`] of a struct.
+const fn record<T: Fields, P: Split>(_: fn(&'static mut T) -> P) -> Option<&'static RecordType> {
+    match (P::IS_RECORD, T::LANES) {
+        (true, _) => Some(RecordOf::<T>::TYPE),
+        (false, true) => None,
+        (false, false) => P::Field::RECORD,
+    }
+}
+
+/// The fields of a record.
+struct RecordOf<T>(PhantomData<T>);
+
+impl<T: Fields> RecordOf<T> {
+    const TYPE: &'static RecordType = &RecordType { size: size_of::<T>(), fields: T::FIELDS };
+}
+
+/// Makes the constant of a field. The offset is only a description: every export of the field is
+/// validated against the memory of the records.
+///
+/// # Panics
+///
+/// At compile time, if the field does not lie inside of the record.
+pub const fn field<R, F: Element>(name: &'static str, offset: usize) -> Field<R, F> {
+    Field::new(name, offset)
 }
 
 /// The type of an element whose parts are lanes.

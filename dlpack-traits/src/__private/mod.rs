@@ -2,11 +2,9 @@
 //! with any release, and other code must not use it.
 
 mod asserts;
-mod converted;
 mod element;
 mod fields;
 pub mod import;
-mod inner;
 mod numbers;
 mod one_of;
 pub mod parts;
@@ -15,7 +13,7 @@ mod slice;
 
 /// The version lock: the paths of an expansion begin with this name, which
 /// contains the version of the derive that generated it.
-pub use crate::__private as dlpack_derive_0_1_0;
+pub use crate::__private as dlpack_derive_0_1_0_see_attribute_crate;
 
 pub use core::convert::AsRef;
 pub use core::option::Option;
@@ -37,22 +35,16 @@ pub use asserts::{
     DroppedWithTensor, Ranks, SameRank, TensorOwner, assert_dropped, assert_owner,
     assert_same_rank, dim, integer,
 };
-pub use converted::{
-    Converted, byte_strides_with, device_with, dtype_with, order_with, shape_with, strides_with,
-};
 pub use fields::{
-    ByteOffsetField, DTypeField, DeviceField, LayoutField, LenField, NdimField, OffsetField,
-    OrderField, PitchField, ShapeField, StrideField, StridesField, SyncField, byte_len,
-    byte_offset, byte_pitch, byte_strides, column_major, constants, device, dtype, extent, extents,
-    layout, len, listed_byte_strides, listed_strides, ndim, offset, order, padded, pitch, shape,
-    spare_capacity, stride, strides, wait,
-};
-pub use inner::{
-    Inner, inner_describe, inner_describe_mut, inner_share, inner_storage, inner_sync_for,
-    inner_to_dlpack_on, read_only, skipped,
+    Converted, ConvertsInto, byte_len, byte_offset, byte_pitch, byte_strides, byte_strides_with,
+    device, device_with, dtype, dtype_with, extents, layout, len, listed_byte_strides,
+    listed_strides, ndim, number, offset, order, order_with, pitch, shape, shape_with, strides,
+    strides_with,
 };
 pub use numbers::{Field, Numbers, OtherField, reject_unmarked};
-pub use raw::{NoStorage, RawPointer, raw, raw_data, raw_device};
+pub use raw::{
+    NoStorage, Pointed, RawPointer, pointed, pointed_mut, raw, raw_data, raw_device, share_raw,
+};
 pub use slice::{LendsSlice, SharedByClone, lender, lending, share_slice, slice};
 
 /// A struct that is a tensor, with the type of its `data`.
@@ -100,4 +92,23 @@ pub fn storage<Here, S: Tensor<Here, Data: Sized> + ?Sized>(
 #[inline]
 pub fn share<Here, S: Tensor<Here> + ?Sized>(data: &S::Data) -> Option<SharedOwner> {
     data.share()
+}
+
+/// The struct in a call on `self` in an attribute, also where the method borrows it exclusively.
+#[inline(always)]
+pub const fn this<T: ?Sized>(of: &T) -> &T {
+    of
+}
+
+/// The error for a variant that is marked `#[dlpack(skip)]`.
+#[cold]
+pub const fn skipped<T>(variant: &'static str) -> Result<T, Error> {
+    Err(Error::NoStorage { variant })
+}
+
+/// Applies the attribute `read_only`: marks the tensor READ_ONLY, even if the
+/// storage allows writing.
+#[inline]
+pub fn read_only(tensor: Result<Description<'_>, Error>) -> Result<Description<'_>, Error> {
+    tensor.map(Description::into_read_only)
 }

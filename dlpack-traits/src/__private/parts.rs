@@ -1,17 +1,18 @@
-//! The items that expansions of `Element`, `DataType` and `Storage` name.
+//! The items that expansions of `Element`, `Record`, `DataType` and `Storage` name.
 
 pub use core::convert::TryFrom;
 pub use core::default::Default;
 pub use core::marker::{Copy, Send, Sync};
+pub use core::mem::offset_of;
 pub use core::option::Option;
 pub use core::primitive::{bool, i64};
 pub use core::result::Result;
 
-pub use super::element::{Fields, Split, assert_any_bits, assert_element};
-pub use super::import::{any_holds, axes_of_one, one_keeps_strides, storage, which_holds};
+pub use super::element::{Fields, Split, assert_any_bits, assert_element, field};
+pub use super::import::{any_holds, axes_of_one, one_keeps_strides, which_holds};
 pub use super::one_of::{first, last, rest, share_one_of, sharer, sharing};
 pub use crate::dtype::DataType;
-pub use crate::element::Element;
+pub use crate::element::{Element, Field, FieldType};
 pub use crate::error::Error;
 pub use crate::import::{ImportStorage, ImportedTensor, MismatchKind};
 pub use crate::storage::{DataMut, DataRef, SharedOwner, Storage};
@@ -65,14 +66,6 @@ pub const fn assert_distinct(dtypes: &[DataType]) {
 
 // ---- Storage ----
 
-/// The type of the storage in a variant. Only the impl of this trait, once for
-/// each variant, requires that it is a storage; the functions below take the
-/// bound from here.
-pub trait Variant<Here, const N: usize> {
-    /// The type of the field.
-    type Data: Storage;
-}
-
 /// The element type as which the bytes of a variant are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
@@ -84,52 +77,20 @@ pub struct Reading {
     pub refusal: &'static Error,
 }
 
-/// [`Storage::data`] of a variant.
-#[inline(always)]
-pub fn data<Here, const N: usize, S: Variant<Here, N> + ?Sized>(data: &S::Data) -> DataRef<'_> {
-    data.data()
-}
-
 /// [`Storage::data`] of a variant whose bytes are read as another type.
 #[inline(always)]
-pub fn data_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
-    data: &S::Data,
-    reading: Reading,
-) -> DataRef<'_> {
-    match data.data().with_dtype(reading.dtype) {
+pub fn data_as(data: DataRef<'_>, reading: Reading) -> DataRef<'_> {
+    match data.with_dtype(reading.dtype) {
         Some(data) if reading.padded => data.into_padded(),
         Some(data) => data,
         None => DataRef::refused(reading.refusal),
     }
 }
 
-/// [`Storage::data_mut`] of a variant.
-#[inline(always)]
-pub fn data_mut<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
-    data: &mut S::Data,
-) -> DataMut<'_> {
-    data.data_mut()
-}
-
 /// [`Storage::data_mut`] of a variant whose bytes are read as another type.
 #[inline(always)]
-pub fn data_mut_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
-    data: &mut S::Data,
-    reading: Reading,
-) -> DataMut<'_> {
-    match data.data_mut().with_dtype(reading.dtype) {
-        Some(data) if reading.padded => data.into_padded(),
-        Some(data) => data,
-        None => DataRef::refused(reading.refusal).into(),
-    }
-}
-
-/// [`Storage::share`] of a variant.
-#[inline(always)]
-pub fn share<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
-    data: &S::Data,
-) -> Option<SharedOwner> {
-    data.share()
+pub fn data_mut_as(data: DataMut<'_>, reading: Reading) -> DataMut<'_> {
+    data.map(|data| data_as(data, reading))
 }
 
 /// [`Storage::share`] of a variant that holds no data. It returns an owner

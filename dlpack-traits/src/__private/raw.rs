@@ -3,10 +3,10 @@
 use core::ptr::NonNull;
 
 use super::{
-    Converted, Describe, Description, Device, DeviceField, Dim, Error, Layout, Result, StreamArg,
-    Synchronize,
+    Converted, ConvertsInto, DataType, Describe, Description, Device, Dim, Error, Layout, Option,
+    Result, SharedByClone, SharedOwner, StreamArg, Synchronize,
 };
-use crate::element::Element;
+use crate::element::{AnyBits, Element};
 use crate::storage::{DataRef, Storage};
 
 /// The storage type of a struct without a storage, whose memory is behind a pointer.
@@ -63,26 +63,28 @@ impl<T: Element> RawPointer for NonNull<T> {
     }
 }
 
-/// Lends the memory behind a pointer as READ_ONLY, also for a `*mut`, which does not
-/// promise that no other code reads or writes.
-///
-/// `BYTES` says whether `len` counts bytes or elements.
-///
-/// # Safety
-///
-/// For as long as the loan lives:
-/// 1. `pointer.address()` is the first of `len` initialized elements (or bytes) of one
-///    allocation on `device`, aligned, or `len` is 0;
-/// 2. no one writes to them, and no work that does is pending except work that a field with
-///    the role `sync` waits for;
-/// 3. on another device than the CPU, the code that frees them waits for all work of the
-///    device first: a consumer may call the deleter while its kernels still run.
+/// The memory behind a pointer, which may be NULL or wrong: only [`raw`] lends it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pointed {
+    address: *const u8,
+    bytes: usize,
+    dtype: DataType,
+    axes: &'static [i64],
+    device: Device,
+    /// Whether consumers and other owners may write.
+    writable: bool,
+}
+
+// SAFETY: it is plain data; lending the memory is unsafe.
+unsafe impl Send for Pointed {}
+
+/// Returns the memory behind a pointer. `BYTES` says whether `len` counts bytes or elements.
 #[inline]
-pub unsafe fn raw<P: RawPointer, I: Dim, const BYTES: bool>(
-    pointer: &P,
+pub fn pointed<P: RawPointer, I: Dim, const BYTES: bool>(
+    pointer: P,
     len: I,
     device: impl Converted<Device>,
-) -> Result<DataRef<'_>, Error> {
+) -> Result<Pointed, Error> {
     let device = device.converted()?;
     let size = if BYTES { 1 } else { size_of::<P::Element>() };
     let len = len.to_i64().and_then(|len| usize::try_from(len).ok());
@@ -94,17 +96,97 @@ pub unsafe fn raw<P: RawPointer, I: Dim, const BYTES: bool>(
     if address.is_null() && bytes != 0 {
         return Err(Error::Custom("the pointer to the elements is NULL"));
     }
-    let dtype = P::Element::DTYPE;
-    // SAFETY: 1. and 2. By our caller's 1, with a length that was checked to fit. 3. By our
-    // caller's 2.
-    let data = unsafe { DataRef::from_raw_parts(address.cast(), bytes, dtype, device) };
-    let data = data.with_axes(P::Element::AXES);
+    let (dtype, axes) = (P::Element::DTYPE, P::Element::AXES);
+    Ok(Pointed { address: address.cast(), bytes, dtype, axes, device, writable: false })
+}
+
+/// Returns the memory behind a pointer that consumers may write: `unsafe(mut ptr, ...)`.
+#[inline]
+pub fn pointed_mut<P: RawPointer<Element: AnyBits>, I: Dim, const BYTES: bool>(
+    pointer: P,
+    len: I,
+    device: impl Converted<Device>,
+) -> Result<Pointed, Error> {
+    let memory = pointed::<P, I, BYTES>(pointer, len, device)?;
+    Ok(Pointed { writable: true, ..memory })
+}
+
+/// Lends the memory, as READ_ONLY unless it is from [`pointed_mut`].
+///
+/// # Safety
+///
+/// For as long as the loan lives:
+/// 1. the address is the first of the initialized bytes of one allocation on the device, aligned for
+///    their type, or there are none;
+/// 2. no one writes to them. From `pointed_mut` instead: they may be read and written through the
+///    pointer, any pattern of bits in them is acceptable to their owner, and Rust code accesses them
+///    in ways that do not race with byte-wise relaxed atomic accesses: byte-wise atomically, or not
+///    at the same time. No other Rust reference to them is in use;
+/// 3. no work that writes them is pending except work that a field with the role `sync` waits for;
+///    on another device than the CPU, the code that frees them waits for all work of the device
+///    first: a consumer may call the deleter while its kernels still run.
+#[inline]
+pub unsafe fn raw<'a>(pointed: Result<Pointed, Error>) -> Result<DataRef<'a>, Error> {
+    let Pointed { address, bytes, dtype, axes, device, writable } = pointed?;
+    let data = if writable {
+        // SAFETY: 1. and 2. By our caller's 1 and 2, with a length that was checked to fit.
+        // 3. By our caller's 2.
+        unsafe { DataRef::from_raw_parts_shared(address.cast_mut(), bytes, dtype, device) }
+    } else {
+        // SAFETY: 1. and 2. By our caller's 1, with a length that was checked to fit. 3. By our
+        // caller's 2.
+        unsafe { DataRef::from_raw_parts(address, bytes, dtype, device) }
+    };
+    let data = data.with_axes(axes);
     if device == Device::CPU {
         return Ok(data);
     }
-    // SAFETY: 1. By our caller's 2 no work is pending. 2. By our caller's 3 the memory
-    // outlives all work of consumers.
+    // SAFETY: 1. By our caller's 3 no work is pending. 2. By our caller's 3 the memory outlives all
+    // work of consumers.
     Ok(unsafe { data.synchronized_by(&IDLE) })
+}
+
+impl Pointed {
+    /// Whether the memory begins at that pointer.
+    pub fn is_at<P: RawPointer>(&self, pointer: P) -> bool {
+        pointer.address().cast() == self.address
+    }
+}
+
+/// [`DLPackExport::share`](super::DLPackExport::share) of an owner with the attribute `shared`. `None`
+/// if the clone is seen not to own the same memory.
+///
+/// # Safety
+///
+/// 1. Those of [`raw`] hold for as long as the clone lives, wherever it is.
+#[inline]
+pub unsafe fn share_raw<O: SharedByClone>(
+    owner: &O,
+    pointed: Result<Pointed, Error>,
+    is_same: impl FnOnce(&O, &Pointed) -> bool,
+) -> Option<SharedOwner> {
+    let (owner, pointed) = (owner.another(), pointed.ok()?);
+    if is_same(&owner, &pointed) {
+        SharedOwner::new(SharedRaw { pointed, _owner: owner })
+    } else {
+        None
+    }
+}
+
+/// A clone of the owner of memory behind a pointer.
+struct SharedRaw<O> {
+    pointed: Pointed,
+    /// It keeps the memory alive.
+    _owner: O,
+}
+
+impl<O> Storage for SharedRaw<O> {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        // SAFETY: 1, 2 and 3. By 1 of `share_raw`, because the clone lives.
+        let data = unsafe { raw(Ok(self.pointed)) };
+        data.unwrap_or(DataRef::refused(&Error::NotShareable))
+    }
 }
 
 /// Synchronization for memory on which no work is pending, and which is freed after all
@@ -121,8 +203,8 @@ impl Synchronize for Idle {
 
 /// Returns the device in a field.
 #[inline]
-pub fn raw_device<T: DeviceField>(device: &T) -> Result<Device, Error> {
-    device.device()
+pub fn raw_device<T: ConvertsInto<Device>>(device: &T) -> Result<Device, Error> {
+    device.value()
 }
 
 /// [`DLPackExport::describe`](super::DLPackExport::describe).

@@ -64,7 +64,7 @@ impl<'a, O: Deref<Target: AsRef<[T]>> + ?Sized, T> ByDeref<'a, T> for &Lender<'a
     label = "neither `AsRef<[{T}]>` nor `Deref<Target = [{T}]>`",
     note = "`slice` says the type of the elements: write the type of which `{Self}` lends a slice",
     note = "a function or method that borrows the slice is `slice = {T}, with = path`, such as `with = Image::as_bytes`",
-    note = "a type parameter needs the bound `AsRef<[{T}]>`"
+    note = "in a generic struct, state what the type needs: `#[dlpack(bound(S: AsRef<[{T}]>))]` with its type parameter"
 )]
 pub trait LendsSlice<T> {
     /// Borrows the slice.

@@ -16,6 +16,8 @@ pub(super) struct AppendList<T: Send + Sync> {
 
 struct Entry<T> {
     value: T,
+    /// The number of entries before it.
+    index: i32,
     before: *mut Entry<T>,
 }
 
@@ -26,94 +28,63 @@ impl<T: Send + Sync> AppendList<T> {
     }
 
     /// All values that are in the list now, the latest first.
-    pub(super) fn iter(&self) -> Iter<'_, T> {
-        Iter { next: self.latest.load(Ordering::Acquire), list: PhantomData }
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries().map(|entry| &entry.value)
     }
 
-    /// Appends a value, unless `refuse` returns something about the values that are in the
-    /// list, the latest first. Returns that.
-    ///
-    /// `refuse` is called again if another thread has appended meanwhile.
-    pub(super) fn append_unless<R>(
-        &self,
-        value: T,
-        mut refuse: impl FnMut(Iter<'_, T>) -> Option<R>,
-    ) -> Option<R> {
-        let mut new = Box::new(Entry { value, before: ptr::null_mut() });
+    fn entries(&self) -> Entries<'_, T> {
+        Entries { next: self.latest.load(Ordering::Acquire), list: PhantomData }
+    }
+
+    /// Appends a value. The result is its index: the number of values before it.
+    pub(super) fn append(&self, value: T) -> i32 {
+        let mut new = Box::new(Entry { value, index: 0, before: ptr::null_mut() });
         loop {
-            let known = self.iter();
-            new.before = known.next;
-            if let Some(refused) = refuse(known) {
-                return Some(refused);
-            }
-            let before = new.before;
+            let mut entries = self.entries();
+            new.before = entries.next;
+            new.index = entries.next().map_or(0, |latest| latest.index.saturating_add(1));
+            let (index, before) = (new.index, new.before);
             let entry = Box::into_raw(new);
             // Release: a thread that loads the entry sees its fields.
             let outcome =
                 self.latest.compare_exchange(before, entry, Ordering::Release, Ordering::Relaxed);
             if outcome.is_ok() {
-                return None;
+                return index;
             }
             // SAFETY: `entry` was made from a box above, and was not added to the list.
             new = unsafe { Box::from_raw(entry) };
         }
     }
 
-    /// Appends a value. The result is its index: the number of values before it.
-    #[cfg(any(feature = "vulkan", feature = "webgpu", test))]
-    pub(super) fn append(&self, value: T) -> i32 {
-        let mut index = 0;
-        let refuse = |values: Iter<'_, T>| -> Option<core::convert::Infallible> {
-            index = i32::try_from(values.count()).unwrap_or(i32::MAX);
-            None
-        };
-        self.append_unless(value, refuse);
-        index
-    }
-
     /// The value with that index.
     #[cfg(any(feature = "vulkan", feature = "webgpu", test))]
     pub(super) fn get(&self, index: i32) -> Option<&T> {
-        self.indexed().find(|&(at, _)| at == index).map(|(_, value)| value)
+        self.entries().find(|entry| entry.index == index).map(|entry| &entry.value)
     }
 
     /// The index of a value that satisfies the predicate, the latest first.
     #[cfg(feature = "webgpu")]
     pub(super) fn index_of(&self, is_it: impl Fn(&T) -> bool) -> Option<i32> {
-        self.indexed().find(|&(_, value)| is_it(value)).map(|(at, _)| at)
-    }
-
-    /// All values with their indices, the latest first.
-    #[cfg(any(feature = "vulkan", feature = "webgpu", test))]
-    fn indexed(&self) -> impl Iterator<Item = (i32, &T)> {
-        let values = self.iter();
-        let count = i32::try_from(values.clone().count()).unwrap_or(i32::MAX);
-        (0..count).rev().zip(values)
+        self.entries().find(|entry| is_it(&entry.value)).map(|entry| entry.index)
     }
 }
 
-/// The values of a list from some entry on, the latest first.
-pub(super) struct Iter<'a, T: Send + Sync> {
+/// The entries of a list from one on, the latest first.
+struct Entries<'a, T: Send + Sync> {
     /// NULL, or an entry in the list.
     next: *mut Entry<T>,
     list: PhantomData<&'a AppendList<T>>,
 }
 
-impl<T: Send + Sync> Clone for Iter<'_, T> {
-    fn clone(&self) -> Self {
-        Self { ..*self }
-    }
-}
+impl<'a, T: Send + Sync> Iterator for Entries<'a, T> {
+    type Item = &'a Entry<T>;
 
-impl<'a, T: Send + Sync> Iterator for Iter<'a, T> {
-    type Item = &'a T;
-
-    fn next(&mut self) -> Option<&'a T> {
+    fn next(&mut self) -> Option<&'a Entry<T>> {
         // SAFETY: it is NULL or an entry in the list, which stays until the list, which is
         // borrowed, is dropped.
         let entry = unsafe { self.next.as_ref::<'a>() }?;
         self.next = entry.before;
-        Some(&entry.value)
+        Some(entry)
     }
 }
 
@@ -121,7 +92,7 @@ impl<T: Send + Sync> Drop for AppendList<T> {
     fn drop(&mut self) {
         let mut next = *self.latest.get_mut();
         while !next.is_null() {
-            // SAFETY: `append_unless` made it from a box, and `&mut self` excludes other
+            // SAFETY: `append` made it from a box, and `&mut self` excludes other
             // users of the list.
             let entry = unsafe { Box::from_raw(next) };
             next = entry.before;
@@ -161,14 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn refused_and_dropped_values_are_freed() {
+    fn dropped_values_are_freed() {
         let alive = Arc::new(());
         let list = AppendList::new();
-        for _ in 0..3 {
-            assert_eq!(list.append_unless(Arc::clone(&alive), |_| None::<()>), None);
+        for index in 0..3 {
+            assert_eq!(list.append(Arc::clone(&alive)), index);
         }
-        let count = list.append_unless(Arc::clone(&alive), |values| Some(values.count()));
-        assert_eq!((count, list.iter().count(), Arc::strong_count(&alive)), (Some(3), 3, 4));
+        assert_eq!((list.iter().count(), Arc::strong_count(&alive)), (3, 4));
         drop(list);
         assert_eq!(Arc::strong_count(&alive), 1);
     }

@@ -3,9 +3,11 @@
 use core::ffi::c_void;
 use core::fmt;
 
+use super::backend_trait::memory_type;
+use super::from_import::without_stream;
 use super::memory::{Attributes, MemoryRef};
 use super::staged::to_host;
-use super::{Backend, DeviceBuffer, Prototype, WorkStream};
+use super::{Backend, DeviceBuffer, Prototype, StreamRules, WorkStream, frees};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -32,12 +34,11 @@ use crate::stream::{ConsumerPlace, StreamArg};
 ///
 /// 1. [`allocate`](Self::allocate) returns memory of the prototype's device that may be
 ///    written, and to which no one else has access: consumers write to it;
-/// 2. [`copy_on_device`](Self::copy_on_device) returns such memory too, of the device of
-///    `from`, aligned to 64 bytes or better, and synchronized with the consumer's stream:
+/// 2. [`copy_to_device`](Self::copy_to_device) returns such memory too, of the device `to`, aligned to 64 bytes or better, and synchronized with the consumer's stream:
 ///    it is exported with IS_COPIED;
 /// 3. [`current_work_stream`](Self::current_work_stream) returns NULL, or a stream of that
 ///    device which is alive: consumers work on it;
-/// 4. the result of [`attributes`](Self::attributes) is right, for memory that is alive.
+/// 4. the result of [`pointer_attributes`](Self::pointer_attributes) is right, for memory that is alive.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a set of backends",
     label = "neither a backend nor a tuple of them",
@@ -68,6 +69,13 @@ pub unsafe trait Backends: 'static {
     /// [`Error::NoBackend`], and those of the device.
     fn current_work_stream(device: Device) -> Result<*mut c_void, Error>;
 
+    /// The method by which an object of Python states the handle of its stream
+    /// ([`Backend::STREAM_METHOD`]), with the rules of the device that has the stream.
+    fn stream_method(device: Device) -> Option<(&'static str, StreamRules)> {
+        let _ = device;
+        None
+    }
+
     /// Copies bytes of a device to the host, after the work that fills them. When this
     /// returns, also with an error, no work of the device accesses `to` any more.
     ///
@@ -81,15 +89,19 @@ pub unsafe trait Backends: 'static {
         Err(Error::NoBackend { device: from.device() })
     }
 
-    /// Copies bytes of a device to new memory on it, after the work that fills them, as
-    /// [`copy_to_host`](Self::copy_to_host) does. The copy is complete when this returns,
-    /// and is synchronized with the consumer's stream, which is recorded for the free.
+    /// Copies bytes of a device to new memory on it or on another device of its backend, after the
+    /// work that fills them, as [`copy_to_host`](Self::copy_to_host) does. The copy is complete when
+    /// this returns, and is synchronized with the consumer's stream, which is recorded for the free.
     ///
     /// # Errors
     ///
     /// Those of [`copy_to_host`](Self::copy_to_host), and of a hand-off.
-    fn copy_on_device(from: CopySource<'_>, consumer: StreamArg<'_>) -> Result<SharedOwner, Error> {
-        let _ = consumer;
+    fn copy_to_device(
+        from: CopySource<'_>,
+        to: Device,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
+        let _ = (to, consumer);
         Err(Error::NoBackend { device: from.device() })
     }
 
@@ -98,7 +110,7 @@ pub unsafe trait Backends: 'static {
     /// # Errors
     ///
     /// [`Error::NoBackend`], [`Error::Unsupported`], and those of the device.
-    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+    fn pointer_attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
         let _ = data;
         Err(Error::NoBackend { device: hint })
     }
@@ -183,7 +195,7 @@ unsafe impl<B: Backend> Backends for B {
     const HAS_STREAMS: bool = B::RULES.has_streams();
 
     fn serves(device: Device) -> bool {
-        B::DEVICE_TYPES.contains(&device.device_type())
+        memory_type::<B>(device).is_some()
     }
 
     fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
@@ -192,7 +204,8 @@ unsafe impl<B: Backend> Backends for B {
             return Ok(tensor);
         }
         let (dtype, byte_len) = (prototype.dtype(), prototype.byte_len());
-        let buffer = DeviceBuffer::<B>::allocated(B::current_stream(device)?, dtype, byte_len)?;
+        let buffer =
+            DeviceBuffer::<B>::allocated(B::current_stream(device)?, dtype, byte_len, B::allocate)?;
         let owner = SharedOwner::new(buffer).ok_or(Error::OutOfMemory { bytes: byte_len })?;
         compact_managed(owner, prototype.shape(), ConsumerPlace::Stream)
     }
@@ -201,37 +214,74 @@ unsafe impl<B: Backend> Backends for B {
         Ok(B::current_stream(served::<B>(device)?)?.handle().as_ptr())
     }
 
+    fn stream_method(device: Device) -> Option<(&'static str, StreamRules)> {
+        let method = B::STREAM_METHOD?;
+        B::serves(device).then_some((method, B::RULES))
+    }
+
     fn copy_to_host(from: CopySource<'_>, to: &mut [u8]) -> Result<(), Error> {
         let device = served::<B>(from.device())?;
         if to.len() != from.byte_len() {
             return Err(Error::Custom("a copy to the host needs as many bytes there"));
         }
-        let stream = WorkStream::<B>::current(device)?;
-        from.order_before_work_stream()?;
+        let stream = ordered_stream::<B>(device, &from)?;
         // SAFETY: 1. By 1 of `CopySource::new`, `from` has the bytes when the stream
         // reaches the copy.
         unsafe { to_host(&stream, from.place(), to) }
     }
 
-    fn copy_on_device(from: CopySource<'_>, consumer: StreamArg<'_>) -> Result<SharedOwner, Error> {
+    fn copy_to_device(
+        from: CopySource<'_>,
+        to: Device,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
         let device = served::<B>(from.device())?;
-        let stream = WorkStream::<B>::current(device)?;
-        from.order_before_work_stream()?;
-        let byte_len = from.byte_len();
-        let buffer = DeviceBuffer::allocated(stream, from.dtype(), byte_len)?;
+        let stream = ordered_stream::<B>(device, &from)?;
+        let theirs =
+            if to == device { stream.clone() } else { B::current_stream(served::<B>(to)?)? };
+        let (byte_len, dtype) = (from.byte_len(), from.dtype());
+        let buffer = DeviceBuffer::allocated(theirs, dtype, byte_len, B::allocate_uninit)?;
         if byte_len != 0 {
+            if to != device {
+                // The copy is work of the source's device, whose streams may have no order with ours.
+                buffer.stream().synchronize()?;
+            }
             // SAFETY: 1. By 1 of `CopySource::new`, `from` has the bytes when the stream
             // reaches the copy, and until the copy is done; the buffer has as many, is new,
-            // and is freed after the work of its stream.
-            unsafe { B::copy(buffer.stream(), from.place(), buffer.place(), byte_len) }?;
-            buffer.stream().synchronize()?;
+            // and is freed after the work of its stream, or never.
+            let copied = unsafe { B::copy(&stream, from.place(), buffer.place(), byte_len) };
+            if let Err(error) = copied.and_then(|()| stream.synchronize()) {
+                // 2 of `Backend::copy`: otherwise the copy may be pending on a stream that the free
+                // does not wait for.
+                if to != device && !matches!(error, Error::Unsupported { .. }) {
+                    frees::keep(buffer);
+                }
+                return Err(error);
+            }
         }
         buffer.sync_for(consumer)?;
         SharedOwner::new(buffer).ok_or(Error::OutOfMemory { bytes: byte_len })
     }
 
-    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+    fn pointer_attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
         B::attributes(data, served::<B>(hint)?)
+    }
+}
+
+/// The stream for a copy, which waits for it: the current one, or for an import without a backend one
+/// on which a consumer without a stream works.
+fn ordered_stream<B: Backend>(
+    device: Device,
+    from: &CopySource<'_>,
+) -> Result<WorkStream<B>, Error> {
+    let stream = WorkStream::current(device)?;
+    match from.order_before_work_stream() {
+        Ok(()) => Ok(stream),
+        Err(Error::NotOrdered { .. }) => {
+            (from.order)(StreamArg::unspecified())?;
+            without_stream(device)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -267,6 +317,10 @@ macro_rules! tuples {
                 Err(Error::NoBackend { device })
             }
 
+            fn stream_method(device: Device) -> Option<(&'static str, StreamRules)> {
+                None$(.or_else(|| $set::stream_method(device)))+
+            }
+
             fn copy_to_host(from: CopySource<'_>, to: &mut [u8]) -> Result<(), Error> {
                 $(if $set::serves(from.device()) {
                     return $set::copy_to_host(from, to);
@@ -274,19 +328,20 @@ macro_rules! tuples {
                 Err(Error::NoBackend { device: from.device() })
             }
 
-            fn copy_on_device(
+            fn copy_to_device(
                 from: CopySource<'_>,
+                to: Device,
                 consumer: StreamArg<'_>,
             ) -> Result<SharedOwner, Error> {
                 $(if $set::serves(from.device()) {
-                    return $set::copy_on_device(from, consumer);
+                    return $set::copy_to_device(from, to, consumer);
                 })+
                 Err(Error::NoBackend { device: from.device() })
             }
 
-            fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+            fn pointer_attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
                 $(if $set::serves(hint) {
-                    return $set::attributes(data, hint);
+                    return $set::pointer_attributes(data, hint);
                 })+
                 Err(Error::NoBackend { device: hint })
             }

@@ -6,23 +6,22 @@
 
 use core::ffi::c_void;
 use core::fmt;
-use core::ptr::NonNull;
 
 use super::frees::run_blocking;
-use super::memory::{Attributes, MemoryRef, Prototype};
+use super::memory::{Attributes, MemoryRange, MemoryRef, Prototype};
+use super::memory_type::MemoryType;
 use super::stream::{Stream, StreamHandle};
 use super::stream_rules::StreamRules;
 use crate::device::Device;
 use crate::error::Error;
-use crate::ffi::DLDeviceType;
 use crate::managed::ManagedTensor;
 use crate::stream::StreamArg;
 
 /// The runtime of one family of devices, as a type without values.
 ///
 /// A backend for a new device implements five functions, two of this trait and three of its
-/// [`Stream`], and names its [`DEVICE_TYPES`](Self::DEVICE_TYPES), its stream type and its event
-/// type. It sets the constant [`STREAMS_LAST`](Self::STREAMS_LAST) if its streams are reference
+/// [`Stream`], and names its [`MEMORY_TYPES`](Self::MEMORY_TYPES), its stream type with two facts of
+/// it, and its event type. It sets the constant [`STREAMS_LAST`](Self::STREAMS_LAST) if its streams are reference
 /// counted. Everything else has a default: a function that the backend does not implement returns
 /// [`Error::Unsupported`], which names what is missing.
 ///
@@ -34,8 +33,8 @@ use crate::stream::StreamArg;
 /// | check foreign pointers | [`attributes`](Self::attributes) |
 ///
 /// Any thread may call any of the functions, concurrently. They report failures as an
-/// [`Error`]; [`Error::Device`] carries error codes of the device's runtime. A machine
-/// without the device, or without its library, is an ordinary error.
+/// [`Error`]; [`device_error`](super::device_error) makes one of an error code of the device's
+/// runtime, with its text. A machine without the device, or without its library, is an ordinary error.
 ///
 /// # Safety
 ///
@@ -47,29 +46,30 @@ use crate::stream::StreamArg;
 ///    returned may be used for as long as it is kept, whatever happens to the handle: it
 ///    holds a reference of its own.
 /// 4. When [`SYNCHRONIZE_DEVICE`](Self::SYNCHRONIZE_DEVICE) returns `Ok`, all work that had
-///    been enqueued on any stream of the device is done.
+///    been enqueued on any stream of the device is done, also on streams that were closed since.
 /// 5. Where [`RULES`](Self::RULES) have no streams, the work of a call is done when the
 ///    call returns.
 /// 6. Where the processor can follow the addresses of a device, such as those of unified
 ///    memory, the rules have [`StreamMeaning::Host`](super::StreamMeaning::Host) for a consumer that
-///    names no stream, or [`StreamRules::may_be_read_at_once`] is true of the device: such
+///    names no stream, or the memory is [read by the host](MemoryType::read_by_host): such
 ///    a consumer may be a library of the host, which reads at once.
 /// 7. The handle of a stream that [`keep_stream`](Self::keep_stream) returned names the
 ///    stream, on every thread, for as long as it is kept.
-/// 8. An implementation of [`allocate`](Self::allocate), [`deallocate`](Self::deallocate),
-///    [`deallocate_after_all`](Self::deallocate_after_all), [`copy`](Self::copy) or
-///    [`attributes`](Self::attributes) does what the section "Promises" of its documentation
-///    says. Their defaults do.
+/// 8. An implementation of [`allocate`](Self::allocate), [`allocate_uninit`](Self::allocate_uninit),
+///    [`deallocate`](Self::deallocate), [`deallocate_after_all`](Self::deallocate_after_all),
+///    [`abandon`](Self::abandon), [`copy`](Self::copy) or [`attributes`](Self::attributes) does what the section "Promises" of
+///    its documentation says. Their defaults do.
+/// 9. What [`MEMORY_TYPES`](Self::MEMORY_TYPES) states is true of the memory.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the backend of a device",
     label = "not a `Backend`",
     note = "implement `dlpack_traits::backend::Backend` for it, or name `Cpu`",
-    note = "to pass several backends, use a tuple: `(Cpu, Cuda)`"
+    note = "a `DeviceBuffer` has one backend; a tuple of several, such as `(Cpu, Cuda)`, is for a class, a copy or an exchange table"
 )]
 pub unsafe trait Backend: Sized + 'static {
-    /// The kinds of memory that it serves, for example
-    /// `[kDLCUDA, kDLCUDAHost, kDLCUDAManaged]`.
-    const DEVICE_TYPES: &'static [DLDeviceType];
+    /// The kinds of memory that it serves, with what is true of each. The first one is the memory
+    /// that an error names.
+    const MEMORY_TYPES: &'static [MemoryType];
 
     /// Its streams; [`NoStream`](super::NoStream) if the work of a call is done when the
     /// call returns.
@@ -121,6 +121,12 @@ pub unsafe trait Backend: Sized + 'static {
     /// How to read the numbers that consumers pass as `stream`.
     const RULES: StreamRules = StreamRules::HANDLES;
 
+    /// The method, without arguments, by which an object of Python that is a stream returns its handle:
+    /// an integer, or a tuple of a version and the handle. A consumer may then pass the object as
+    /// `stream`: `addressof_ref` of a queue of SYCL, `__cuda_stream__` of CUDA's libraries, or one of
+    /// the vendor's own.
+    const STREAM_METHOD: Option<&'static str> = None;
+
     /// Whether a borrowed stream outlives its handle; see 3. If not, which is the default,
     /// memory is freed after the work of the whole device. Consumers are then rejected if
     /// [`SYNCHRONIZE_DEVICE`](Self::SYNCHRONIZE_DEVICE) is `None`, unless they promise that
@@ -138,18 +144,32 @@ pub unsafe trait Backend: Sized + 'static {
     ///
     /// # Promises
     ///
-    /// 1. The result is the address of `byte_len` bytes of the stream's device, aligned to 64
-    ///    bytes or better, or the handle of an object with as many. No one else uses them until
-    ///    [`deallocate`](Self::deallocate).
+    /// 1. The result has `byte_len` bytes of the stream's device or more, aligned to 64 bytes or
+    ///    better: at an address, or at an offset in the object behind a handle. No one else uses
+    ///    them until [`deallocate`](Self::deallocate). They may be a part of an allocation.
     /// 2. Work that is enqueued on the stream later finds zeros in them, and so does work that
     ///    is ordered after such work.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], and those of the runtime; [`Error::Unsupported`] by default.
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
         let _ = byte_len;
         Err(Error::Unsupported { device: stream.device(), what: "allocator" })
+    }
+
+    /// Allocates memory as [`allocate`](Self::allocate) does, with any contents: all of it is written
+    /// before it is read. By default it is zeroed.
+    ///
+    /// # Promises
+    ///
+    /// 1. As of `allocate`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `allocate`.
+    fn allocate_uninit(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
+        Self::allocate(stream, byte_len)
     }
 
     /// Frees memory after the work on the stream. It does not wait on the host if the
@@ -169,16 +189,11 @@ pub unsafe trait Backend: Sized + 'static {
     ///
     /// # Safety
     ///
-    /// 1. `data` came from `allocate` with the same device and `byte_len`, and was
-    ///    not freed.
+    /// 1. An allocation for the same device returned `memory`, which was not freed.
     /// 2. All work on it is done, or ordered before what is now enqueued on the
     ///    stream.
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        byte_len: usize,
-    ) -> Result<(), Error> {
-        let _ = (data, byte_len);
+    unsafe fn deallocate(stream: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
+        let _ = memory;
         Err(Error::Unsupported { device: stream.device(), what: "allocator" })
     }
 
@@ -195,22 +210,36 @@ pub unsafe trait Backend: Sized + 'static {
     ///
     /// # Safety
     ///
-    /// 1. `data` came from `allocate` with the same device and `byte_len`, and was
-    ///    not freed.
+    /// 1. An allocation for the same device returned `memory`, which was not freed.
     /// 2. All work on it is done, or enqueued on some stream of the device.
     unsafe fn deallocate_after_all(
         stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        byte_len: usize,
+        memory: MemoryRange,
     ) -> Result<(), Error> {
         synchronize_device::<Self>(stream.device())?;
         // SAFETY: 1. By our caller's 1. 2. By our caller's 2, and 4 of `Backend`, all work
         // on it is done.
-        unsafe { Self::deallocate(stream, data, byte_len) }
+        unsafe { Self::deallocate(stream, memory) }
+    }
+
+    /// Gives up memory that is never freed, because no order of a free is known, such as after the
+    /// device failed: what the host has recorded of the allocation may go. By default nothing
+    /// happens.
+    ///
+    /// # Promises
+    ///
+    /// 1. The bytes are neither freed nor allocated again: work may still use them.
+    ///
+    /// # Safety
+    ///
+    /// 1. An allocation for the same device returned `memory`, which was not freed, and is not used
+    ///    by the caller any more. [`deallocate`](Self::deallocate) may have failed for it.
+    unsafe fn abandon(stream: &WorkStream<Self>, memory: MemoryRange) {
+        let _ = (stream, memory);
     }
 
     /// Enqueues a copy of `byte_len` bytes, at least 1, on the stream. One of the places
-    /// may be on [`Device::CPU`].
+    /// may be on [`Device::CPU`], or on another device of the backend.
     ///
     /// By default a backend does not copy. Exporting needs no copies.
     ///
@@ -265,6 +294,35 @@ pub unsafe trait Backend: Sized + 'static {
         let _ = prototype;
         Ok(None)
     }
+}
+
+/// What the backend states of the memory of a device; `None` if it does not serve the device.
+pub(crate) fn memory_type<B: Backend>(device: Device) -> Option<MemoryType> {
+    let mut served = B::MEMORY_TYPES.iter().copied();
+    served.find(|served| served.device_type() == device.device_type())
+}
+
+/// Whether the backend serves the device, with memory whose `data` is an address.
+pub(crate) fn has_addresses<B: Backend>(device: Device) -> bool {
+    memory_type::<B>(device).is_some_and(MemoryType::has_addresses)
+}
+
+/// Whether the backend serves the device, with memory that the processor reads.
+pub(crate) fn is_read_by_host<B: Backend>(device: Device) -> bool {
+    memory_type::<B>(device).is_some_and(MemoryType::is_read_by_host)
+}
+
+/// Checks that a stream of one device can work on memory of the other.
+///
+/// # Errors
+///
+/// [`Error::DeviceMismatch`].
+pub(super) fn check_stream<B: Backend>(stream: Device, memory: Device) -> Result<(), Error> {
+    let served = [stream, memory].iter().all(|&device| memory_type::<B>(device).is_some());
+    if served && (stream.device_id() == memory.device_id() || is_read_by_host::<B>(memory)) {
+        return Ok(());
+    }
+    Err(Error::DeviceMismatch { device: stream, storage: memory })
 }
 
 /// Waits on the host for all work of the device.

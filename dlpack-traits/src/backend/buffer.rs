@@ -7,17 +7,15 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::Layout;
-use core::any::Any;
 use core::ffi::c_void;
 use core::fmt;
-use core::mem::{self, ManuallyDrop};
-use core::ptr::NonNull;
+use core::mem::ManuallyDrop;
 
-use super::backend_trait::synchronize_device;
-use super::frees::run_blocking;
-use super::memory::MemoryRef;
+use super::allocation::{Allocation, FreeOrder, Import, Owner};
+use super::backend_trait::has_addresses;
+use super::memory::{MemoryRange, MemoryRef};
 use super::staged::{from_host, to_host};
-use super::{Backend, ConsumerStreams, Stream, WorkStream, frees};
+use super::{Backend, ConsumerStreams, WorkStream, frees};
 use crate::byte_atomic;
 use crate::copy::Copied;
 use crate::describe::check_imported;
@@ -28,7 +26,7 @@ use crate::error::Error;
 use crate::export::{DLPackExport as _, copied_managed};
 use crate::import::ImportedStorage;
 use crate::storage::{
-    Access, DataRef, OwnLayout as _, SharedOwner, Storage, TryArc, Window, try_vec,
+    Access, DataRef, InObject, OwnLayout as _, SharedOwner, Storage, TryArc, Window, try_vec,
 };
 use crate::stream::{StreamArg, Synchronize};
 
@@ -55,46 +53,6 @@ pub struct DeviceBuffer<B: Backend> {
     memory: TryArc<Allocation<B>>,
 }
 
-/// The memory, and its owner.
-///
-/// Invariant: 1 to 5 of [`from_raw_parts`](DeviceBuffer::from_raw_parts) hold, where the bytes are
-/// those of `window`.
-struct Allocation<B: Backend> {
-    window: Window,
-    dtype: DataType,
-    stream: WorkStream<B>,
-    uses: ConsumerStreams<B>,
-    owner: Owner,
-}
-
-/// What frees the memory.
-enum Owner {
-    /// The backend's allocator, which returned this address or handle.
-    Backend(NonNull<c_void>),
-    /// A value of the caller's: dropping it frees the memory.
-    Value(ManuallyDrop<Box<dyn Any + Send + Sync>>, FreeOrder),
-    /// Another record of the same memory, which is on the list of deferred frees.
-    Deferred,
-}
-
-/// Imported memory as the owner of a buffer.
-struct Import(ImportedStorage);
-
-/// When memory that a value owns may be reused, once the value is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FreeOrder {
-    /// After the work on the stream of the buffer, as by `cuMemFreeAsync`.
-    StreamOrdered,
-    /// At once. The host therefore waits for the stream before it drops the value.
-    Immediate,
-}
-
-// SAFETY: `Allocation` never dereferences the address; the value that owns the memory, and
-// streams, are `Send`.
-unsafe impl<B: Backend> Send for Allocation<B> {}
-// SAFETY: through `&Allocation`, the address is only copied, and uses are recorded by atomics.
-unsafe impl<B: Backend> Sync for Allocation<B> {}
-
 impl<B: Backend> DeviceBuffer<B> {
     /// Allocates `len` elements, all of them zero, for work on the current stream.
     ///
@@ -113,7 +71,27 @@ impl<B: Backend> DeviceBuffer<B> {
     /// Those of [`zeroed`](Self::zeroed).
     pub fn zeroed_on(stream: WorkStream<B>, dtype: DataType, len: usize) -> Result<Self, Error> {
         let byte_len = Self::byte_len_of(dtype, len)?;
-        Self::allocated(stream, dtype, byte_len)
+        Self::allocated(stream, dtype, byte_len, B::allocate)
+    }
+
+    /// Allocates `len` elements with any contents, for a kernel on that stream that writes them all.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`zeroed`](Self::zeroed).
+    ///
+    /// # Safety
+    ///
+    /// 1. Work on `stream` writes all bytes before any other work or the host reads them: before the
+    ///    first export, copy or call of [`to_vec`](Self::to_vec).
+    pub unsafe fn uninit_on(
+        stream: WorkStream<B>,
+        dtype: DataType,
+        len: usize,
+    ) -> Result<Self, Error> {
+        let byte_len = Self::byte_len_of(dtype, len)?;
+        // The invariant: 2. By our caller's 1.
+        Self::allocated(stream, dtype, byte_len, B::allocate_uninit)
     }
 
     /// Size in bytes of `len` contiguous elements.
@@ -133,8 +111,19 @@ impl<B: Backend> DeviceBuffer<B> {
     /// Those of [`zeroed`](Self::zeroed), and [`Error::Unsupported`] for a backend that does not
     /// copy.
     pub fn from_slice<T: Element>(device: Device, elements: &[T]) -> Result<Self, Error> {
-        let stream = WorkStream::current(device)?;
-        let buffer = Self::allocated(stream, T::DTYPE, size_of_val(elements))?;
+        Self::from_slice_on(WorkStream::current(device)?, elements)
+    }
+
+    /// Copies elements from the host, for work on that stream. The copy is complete when this
+    /// returns.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_slice`](Self::from_slice).
+    pub fn from_slice_on<T: Element>(stream: WorkStream<B>, elements: &[T]) -> Result<Self, Error> {
+        let byte_len = size_of_val(elements);
+        // All of it is written before it is read, or it is dropped.
+        let buffer = Self::allocated(stream, T::DTYPE, byte_len, B::allocate_uninit)?;
         let bytes = bytes_of(elements);
         // SAFETY: 1. The buffer is new, has as many bytes, and is freed after the work of its
         // stream.
@@ -189,30 +178,31 @@ impl<B: Backend> DeviceBuffer<B> {
         stream: WorkStream<B>,
         dtype: DataType,
         byte_len: usize,
+        allocate: fn(&WorkStream<B>, usize) -> Result<MemoryRange, Error>,
     ) -> Result<Self, Error> {
         if isize::try_from(byte_len).is_err() {
             return Err(Error::OutOfMemory { bytes: byte_len });
         }
         frees::work_off();
         // At least one byte: an empty buffer has an address, or a handle, too.
-        let data = B::allocate(&stream, byte_len.max(1))?;
-        let window = Window::whole(data.as_ptr().cast(), byte_len);
+        let memory = allocate(&stream, byte_len.max(1))?;
+        let window = MemoryRange { byte_len, ..memory }.window(has_addresses::<B>(stream.device()));
         // On an error, `new` drops the owner, which frees the memory.
-        Self::new(window, dtype, stream, Owner::Backend(data))
+        Self::new(window, dtype, stream, Owner::Backend(memory))
     }
 
-    /// Adopts memory that the caller allocated. `owner` is dropped when the last user
+    /// Adopts memory that the caller allocated. Memory that is ready at an event, and not on a stream,
+    /// is ready on a stream that waits for it: `stream.stream().wait(&event)`. `owner` is dropped when the last user
     /// releases the memory, on any thread. If the stream is being captured at that time,
     /// `owner` is never dropped.
     ///
     /// # Safety
     ///
-    /// 1. Until `owner` is dropped, `data` is the first of `byte_len` bytes of one
-    ///    allocation on the device of `stream` (or, where
-    ///    [`Device::has_addresses`] is false, a handle to an object of as many),
-    ///    and `byte_len` is at most `isize::MAX`.
+    /// 1. Until `owner` is dropped, the bytes of `memory` are in one allocation on the device of
+    ///    `stream` (or, where its [`MemoryType`](super::MemoryType) has handles, in the object behind the
+    ///    handle), and its offset and length together are at most `isize::MAX`.
     /// 2. They are initialized, any pattern of bits in them is acceptable to
-    ///    their owner, and `data` is aligned for `dtype`.
+    ///    their owner, and the first of them is aligned for `dtype`.
     /// 3. They may be read and written. If the processor can reach them, Rust code
     ///    accesses them in ways that do not race with byte-wise relaxed atomic reads and
     ///    writes at any moment: byte-wise atomically itself (`AtomicU8`), or not at the
@@ -221,15 +211,14 @@ impl<B: Backend> DeviceBuffer<B> {
     ///    work outside of hand-offs is too.
     /// 5. When `owner` was dropped, the memory is free at the time that `freed` specifies.
     pub unsafe fn from_raw_parts<O: Send + Sync + 'static>(
-        data: NonNull<c_void>,
-        byte_len: usize,
+        memory: MemoryRange,
         dtype: DataType,
         stream: WorkStream<B>,
         owner: O,
         freed: FreeOrder,
     ) -> Self {
         // The invariant: by our caller's 1 to 5.
-        let window = Window::whole(data.as_ptr().cast(), byte_len);
+        let window = memory.window(has_addresses::<B>(stream.device()));
         Self::owned(window, dtype, stream, owner, freed)
     }
 
@@ -267,10 +256,14 @@ impl<B: Backend> DeviceBuffer<B> {
         if dtype.byte_size().is_none() || !dtype.is_well_formed() {
             return Err(Error::UnsupportedDType { dtype });
         }
-        let window = foreign.data().memory().window;
-        check_imported(window.data, dtype, device)?;
+        let mut window = foreign.data().memory_ref().window;
         if window.data.is_null() && window.byte_len != 0 {
             return Err(Error::NullData);
+        }
+        if has_addresses::<B>(device) {
+            let start = window.data.wrapping_add(window.in_object.map_or(0, InObject::bytes));
+            check_imported(start, dtype, device)?;
+            window = Window::at(start, window.byte_len);
         }
         // The invariant: 1. and 3. It is the window that `ImportedStorage` lends, for shared use, and
         // keeps. 2. Its producer guarantees the contents, and the alignment was checked. 4. By our
@@ -304,7 +297,7 @@ impl<B: Backend> DeviceBuffer<B> {
         Ok(Self { memory: TryArc::new(memory)? })
     }
 
-    /// First byte of the memory, or its handle on devices without addresses, where the memory of
+    /// The address of the first byte of the memory, or its handle. Behind a handle the memory of
     /// an import begins at the offset that [`place`](Self::place) has too.
     /// The host must not dereference it.
     pub fn as_ptr(&self) -> *mut c_void {
@@ -323,7 +316,7 @@ impl<B: Backend> DeviceBuffer<B> {
     /// # Ok::<(), dlpack_traits::Error>(())
     /// ```
     pub fn place(&self) -> MemoryRef {
-        let byte_offset = self.memory.window.byte_offset as u64;
+        let byte_offset = self.memory.window.in_object.map_or(0, InObject::bytes) as u64;
         MemoryRef { device: self.device(), data: self.as_ptr(), byte_offset }
     }
 
@@ -360,71 +353,6 @@ impl<B: Backend> DeviceBuffer<B> {
     }
 }
 
-impl<B: Backend> Allocation<B> {
-    /// The import that owns the memory.
-    fn import(&self) -> Option<&ImportedStorage> {
-        match &self.owner {
-            Owner::Value(owner, _) => owner.downcast_ref().map(|Import(import)| import),
-            Owner::Backend(_) | Owner::Deferred => None,
-        }
-    }
-}
-
-impl<B: Backend> Drop for Allocation<B> {
-    /// Frees the memory after all uses. If the device failed, so that this order cannot be
-    /// established, the memory is leaked, because freeing it too early would be undefined
-    /// behaviour.
-    ///
-    /// If work cannot be enqueued on this stream only because another stream is being
-    /// captured, the memory is freed by the first allocation or free after the end of that
-    /// capture.
-    fn drop(&mut self) {
-        if matches!(self.owner, Owner::Deferred) {
-            return;
-        }
-        if self.stream.stream().is_blocked() {
-            let owner = mem::replace(&mut self.owner, Owner::Deferred);
-            let (uses, stream) = (mem::take(&mut self.uses), self.stream.clone());
-            let (window, dtype) = (self.window, self.dtype);
-            frees::later(Self { window, dtype, stream, uses, owner });
-            return;
-        }
-        frees::work_off();
-        if self.uses.order_before(&self.stream).is_err() {
-            return;
-        }
-        let elsewhere = self.uses.elsewhere();
-        match &mut self.owner {
-            Owner::Deferred => {}
-            Owner::Backend(data) => {
-                let deallocate = if elsewhere { B::deallocate_after_all } else { B::deallocate };
-                // SAFETY: 1. `allocated` got it from the allocator, with that length, and
-                // this is its only free. 2. Uses on known streams are ordered before the
-                // stream's next work by the line above; our own uses are on the stream
-                // itself.
-                let _ = unsafe { deallocate(&self.stream, *data, self.window.byte_len.max(1)) };
-            }
-            Owner::Value(owner, freed) => {
-                // During a capture, work that the destructor enqueues would become part of
-                // the graph, and a wait would invalidate the capture.
-                if !matches!(self.stream.stream().is_captured(), Ok(false)) {
-                    return;
-                }
-                let device = self.stream.device();
-                let done = match freed {
-                    _ if elsewhere => synchronize_device::<B>(device),
-                    FreeOrder::StreamOrdered => Ok(()),
-                    FreeOrder::Immediate => run_blocking(|| self.stream.synchronize()),
-                };
-                if done.is_ok() {
-                    // SAFETY: the value is dropped here only, and not used afterwards.
-                    unsafe { ManuallyDrop::drop(owner) }
-                }
-            }
-        }
-    }
-}
-
 impl<B: Backend> Storage for DeviceBuffer<B> {
     #[inline]
     fn data(&self) -> DataRef<'_> {
@@ -442,7 +370,7 @@ impl<B: Backend> Storage for DeviceBuffer<B> {
         // before it (4 of `from_raw_parts`), and `ConsumerStreams::sync_for` orders that before the
         // consumer's work. 2. `ConsumerStreams::sync_for` records the consumer's stream, and `drop`
         // frees the memory after the work on the recorded streams.
-        unsafe { data.synchronized_by(self) }
+        unsafe { data.synchronized_by_backend(self) }
     }
 
     #[inline]

@@ -2,7 +2,9 @@
 
 use core::ffi::c_void;
 
-use super::Backend;
+use super::backend_trait::memory_type;
+use super::memory::MemoryRef;
+use super::{Backend, Backends as _, MemoryType};
 use crate::device::Device;
 use crate::error::Error;
 use crate::import::ImportedTensor;
@@ -46,27 +48,28 @@ pub fn check_device<B: Backend>(tensor: &ImportedTensor) -> Result<(), Error> {
     if bytes.is_empty() {
         return Ok(());
     }
-    let first = tensor.data_ptr().cast::<c_void>();
-    if !claimed.has_addresses() {
-        return check::<B>(first, claimed);
+    let served = memory_type::<B>(claimed);
+    if !served.map_or(claimed.has_addresses(), MemoryType::has_addresses) {
+        return check::<B>(tensor.data_ptr().cast(), claimed);
     }
+    let first = MemoryRef::of_first_element(tensor).address();
     // The range is half-open: the last byte is at `end - 1`.
     for offset in [bytes.start, bytes.end.saturating_sub(1)] {
-        check::<B>(first.wrapping_byte_offset(offset), claimed)?;
+        check::<B>(first.wrapping_offset(offset).cast(), claimed)?;
     }
     Ok(())
 }
 
 /// Checks one address or handle.
 fn check<B: Backend>(data: *const c_void, claimed: Device) -> Result<(), Error> {
-    if B::DEVICE_TYPES.contains(&claimed.device_type()) {
+    if B::serves(claimed) {
         let known = B::attributes(data, claimed)?.device;
         return agree(claimed, known);
     }
-    let Some(kind) = B::DEVICE_TYPES.first().filter(|_| claimed.is_host()) else {
+    let Some(kind) = B::MEMORY_TYPES.first().filter(|_| claimed.is_host()) else {
         return Err(Error::NoBackend { device: claimed });
     };
-    match B::attributes(data, Device::new(*kind, 0)) {
+    match B::attributes(data, Device::new(kind.device_type(), 0)) {
         Ok(known) if !known.host_accessible => agree(claimed, known.device),
         // The host can access pinned memory too.
         Ok(_) | Err(Error::NoBackend { .. }) => Ok(()),

@@ -16,8 +16,9 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::append_list::AppendList;
+use super::backend_trait::{check_stream, is_read_by_host};
 use super::stream_rules::{HandleLifetime, SyncAction};
-use super::{Backend, Stream, StreamHandle, StreamRules, WorkStream};
+use super::{Backend, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::stream::{StreamArg, StreamKind};
@@ -72,12 +73,15 @@ fn order<B: Backend>(
     remember: impl FnOnce(Consumer<'_, B::Stream>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let device = ours.device();
-    consumer.check_device(device)?;
+    if let Some(theirs) = consumer.device() {
+        check_stream::<B>(theirs, device)?;
+    }
     if consumer.kind() == StreamKind::WorkStream {
         return order_on::<B>(ours, &WorkStream::current(device)?, remember);
     }
     let decision = B::RULES.decide(device, ours.handle(), consumer.kind())?;
-    if StreamRules::may_be_read_at_once(device, consumer.kind()) {
+    // NumPy accepts pinned and managed memory, does not have streams, and reads at once.
+    if consumer.kind() == StreamKind::Unspecified && is_read_by_host::<B>(device) {
         if ours.stream().is_captured()? {
             // A wait would invalidate the capture.
             let what = "wait of the host for a stream that is captured";
@@ -248,8 +252,8 @@ impl<B: Backend> ConsumerStreams<B> {
             return false;
         }
         // Two threads may add the same stream twice; a free then waits for it twice.
-        let stream = stream.clone();
-        self.streams.append_unless(Use { handle, stream }, |_| None::<()>).is_none()
+        self.streams.append(Use { handle, stream: stream.clone() });
+        true
     }
 
     /// All recorded streams, the latest first.

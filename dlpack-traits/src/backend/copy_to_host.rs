@@ -1,4 +1,4 @@
-//! Copies of tensors on any device: [`copy_to_host`], [`copy_on_device`].
+//! Copies of tensors on any device: [`copy_to_host`], [`copy_on_device`], [`copy_to_device`].
 
 use super::backend_set::{Backends, CopySource};
 use super::memory::MemoryRef;
@@ -70,9 +70,38 @@ where
     Set: Backends,
     T: DLPackExport + ?Sized,
 {
+    let device = tensor.tensor()?.device();
+    copy_to_device::<Set, T>(tensor, device, consumer)
+}
+
+/// [`copy_on_device`], to another device of the same backend, for a consumer there.
+///
+/// ```
+/// use dlpack_traits::backend::{Cpu, copy_to_device};
+/// use dlpack_traits::{Device, Error, OwnedTensor, StreamArg};
+///
+/// let samples = OwnedTensor::from_vec(vec![1.0_f32, 2.0, 3.0]);
+/// let copy = copy_to_device::<Cpu, _>(&samples, Device::CPU, StreamArg::unspecified())?;
+/// assert_eq!(copy.shape(), [3]);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`copy_on_device`]; [`Error::NoBackend`] for a device of another backend, and
+/// [`Error::Unsupported`] for a backend that does not copy between these devices.
+pub fn copy_to_device<Set, T>(
+    tensor: &T,
+    to: Device,
+    consumer: StreamArg<'_>,
+) -> Result<ManagedTensor, Error>
+where
+    Set: Backends,
+    T: DLPackExport + ?Sized,
+{
     let view = tensor.tensor()?;
     let device = view.device();
-    if device == Device::CPU {
+    if device == Device::CPU && to == device {
         return export_copy(tensor, consumer);
     }
     let order = |stream: StreamArg<'_>| {
@@ -86,6 +115,6 @@ where
     // stays borrowed until the call returns. `order` orders the work that fills the memory,
     // and memory is freed after the work of consumers for which it was synchronized.
     let from = unsafe { CopySource::new(&order, from, byte_len, dtype) };
-    let owner = Set::copy_on_device(from, consumer)?;
+    let owner = Set::copy_to_device(from, to, consumer)?;
     spanned_managed(owner, &view, consumer.place())
 }

@@ -2,16 +2,15 @@
 
 use alloc::alloc::{alloc_zeroed, dealloc};
 use core::alloc::Layout;
-use core::ffi::c_void;
 use core::ptr::NonNull;
 
-use super::memory::MemoryRef;
-use super::{Backend, NoStream, Prototype, StreamHandle, StreamRules, WorkStream};
+use super::memory::{MemoryRange, MemoryRef};
+use super::{Backend, MemoryType, NoStream, Prototype, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::compact_managed;
-use crate::ffi::{self, DLDeviceType};
+use crate::ffi;
 use crate::managed::ManagedTensor;
 use crate::storage::{ALIGNMENT, AlignedBuf, DataRef, Storage};
 use crate::stream::ConsumerPlace;
@@ -25,9 +24,9 @@ pub struct Cpu;
 // of the device. 3. There is nothing to keep. 4. It is not defined. 8. The global allocator
 // returns zeroed memory of that layout, no one else uses it, and the work of a call is done when
 // the call returns, so no work is pending on freed memory; the bytes of a copy are copied before
-// the call returns.
+// the call returns. 9. An address of the host is one.
 unsafe impl Backend for Cpu {
-    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLCPU];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_addresses(ffi::kDLCPU)];
     const RULES: StreamRules = StreamRules::HOST;
     type Stream = NoStream;
 
@@ -45,20 +44,18 @@ unsafe impl Backend for Cpu {
         Ok(NoStream)
     }
 
-    fn allocate(_: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+    fn allocate(_: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
         let out_of_memory = Error::OutOfMemory { bytes: byte_len };
         let layout =
             Layout::from_size_align(byte_len.max(1), ALIGNMENT).map_err(|_| out_of_memory)?;
         // SAFETY: the layout has a size of at least one byte.
         let data = unsafe { alloc_zeroed(layout) };
-        NonNull::new(data.cast()).ok_or(out_of_memory)
+        let data = NonNull::new(data.cast()).ok_or(out_of_memory)?;
+        Ok(MemoryRange::new(data, byte_len))
     }
 
-    unsafe fn deallocate(
-        _: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        byte_len: usize,
-    ) -> Result<(), Error> {
+    unsafe fn deallocate(_: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
+        let MemoryRange { data, byte_len, .. } = memory;
         let layout = Layout::from_size_align(byte_len.max(1), ALIGNMENT)
             .map_err(|_| Error::OutOfMemory { bytes: byte_len })?;
         // SAFETY: by our caller's 1, `allocate` returned it for the same

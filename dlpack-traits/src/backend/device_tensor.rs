@@ -7,14 +7,14 @@
 use core::fmt;
 use core::mem::ManuallyDrop;
 
-use super::backend_trait::synchronize_device;
+use super::backend_trait::{check_stream, synchronize_device};
 use super::frees::run_blocking;
 use super::memory::MemoryRef;
-use super::{Backend, ConsumerStreams, FreeOrder, Stream, WorkStream};
+use super::{Backend, ConsumerStreams, DeviceBuffer, FreeOrder, Stream, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::import::ImportedTensor;
+use crate::import::{ImportedStorage, ImportedTensor};
 use crate::strides;
 
 /// An imported tensor in memory of a device, with the stream on which it is ready.
@@ -39,7 +39,7 @@ impl<B: Backend> DeviceTensor<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceMismatch`] for a stream of another device. The tensor is then released.
+    /// [`Error::DeviceMismatch`] for a stream that cannot work on the memory. The tensor is then released.
     ///
     /// # Safety
     ///
@@ -52,15 +52,28 @@ impl<B: Backend> DeviceTensor<B> {
         stream: WorkStream<B>,
         freed: FreeOrder,
     ) -> Result<Self, Error> {
-        let (device, storage) = (stream.device(), tensor.device());
-        if device != storage {
-            return Err(Error::DeviceMismatch { device, storage });
-        }
+        check_stream::<B>(stream.device(), tensor.device())?;
         let (tensor, uses) = (ManuallyDrop::new(tensor), ConsumerStreams::new());
         let made = Self { tensor, stream, uses, freed };
         // Work of this program waits for the producer's on a queue without an order too.
         made.stream.stream().fence()?;
         Ok(made)
+    }
+
+    /// Keeps the tensor as the memory of a buffer, which orders consumers after the work on the tensor:
+    /// an argument of a function as a field of a class. The tensor is released after a wait.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceBuffer::from_foreign`]. The tensor is then released.
+    pub fn into_buffer(mut self) -> Result<DeviceBuffer<B>, Error> {
+        self.order_uses()?;
+        let foreign = ImportedStorage::from(self.tensor.another_owner());
+        // SAFETY: 1. By 1 of `new`, and by the lines above.
+        let buffer = unsafe { DeviceBuffer::from_foreign(foreign, self.stream.clone()) }?;
+        // The buffer releases the tensor, so the drop of this owner waits for nothing.
+        (self.uses, self.freed) = (ConsumerStreams::new(), FreeOrder::StreamOrdered);
+        Ok(buffer)
     }
 
     /// The stream on which the memory is ready.
@@ -79,13 +92,10 @@ impl<B: Backend> DeviceTensor<B> {
     /// # Errors
     ///
     /// [`Error::Unsupported`] for a stream that cannot wait for the tensor's;
-    /// [`Error::DeviceMismatch`] for a stream of a device with another number; and those of
-    /// the runtime.
+    /// [`Error::DeviceMismatch`] for a stream that cannot work on the memory
+    /// ([`MemoryType`](super::MemoryType)); and those of the runtime.
     pub fn as_ptr_on(&self, stream: &WorkStream<B>) -> Result<MemoryRef, Error> {
-        let (device, storage) = (stream.device(), self.device());
-        if device.device_id() != storage.device_id() {
-            return Err(Error::DeviceMismatch { device, storage });
-        }
+        check_stream::<B>(stream.device(), self.device())?;
         // The release makes the tensor's stream wait for this one.
         self.stream.stream().can_follow(stream.stream())?;
         self.uses.order_on(&self.stream, stream)?;
@@ -150,12 +160,21 @@ impl<B: Backend> DeviceTensor<B> {
         &self.tensor
     }
 
+    /// Orders the stream after the work of others that got the location.
+    fn order_uses(&self) -> Result<(), Error> {
+        self.uses.order_before(&self.stream)?;
+        if self.uses.elsewhere() {
+            return synchronize_device::<B>(self.stream.device());
+        }
+        Ok(())
+    }
+
     /// Orders the release after all work on the tensor.
     fn order_release(&self) -> Result<(), Error> {
-        self.uses.order_before(&self.stream)?;
+        self.order_uses()?;
         let device = self.stream.device();
         if self.uses.elsewhere() {
-            return synchronize_device::<B>(device);
+            return Ok(());
         }
         if self.freed == FreeOrder::StreamOrdered || !B::RULES.has_streams() {
             return Ok(());

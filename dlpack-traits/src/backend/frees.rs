@@ -7,6 +7,7 @@
 //! called Python (`cupy.cuda.Stream.launch_host_func`).
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::any::Any;
 use core::mem::ManuallyDrop;
 use core::ptr;
@@ -68,82 +69,59 @@ pub(super) fn keep(value: impl Send + 'static) {
     KEPT.push(Box::new(value));
 }
 
-/// A lock-free list of values: a thread may push while another thread drops the values,
-/// and a destructor may push.
+/// A list of values without a lock: a thread may push while another thread drops the values, and
+/// a destructor may push.
 ///
-/// A thread takes the whole list before it changes it. So the pointer is only exchanged for NULL or
-/// from NULL: a push on top of the entry that it saw last would succeed too if that entry had been
-/// freed, and another one been allocated at its address, whose pointer it does not have.
-struct List {
-    first: AtomicPtr<Entry>,
-}
+/// A thread takes all values before it changes them. So the pointer is only exchanged for NULL or
+/// from NULL, and a list that was freed meanwhile is not mistaken for another one at its address.
+struct List(AtomicPtr<Values>);
 
-struct Entry {
-    value: Box<dyn Any + Send>,
-    next: Option<Box<Entry>>,
-}
+type Values = Vec<Box<dyn Any + Send>>;
 
 impl List {
     const fn new() -> Self {
-        Self { first: AtomicPtr::new(ptr::null_mut()) }
+        Self(AtomicPtr::new(ptr::null_mut()))
     }
 
     fn is_empty(&self) -> bool {
-        self.first.load(Ordering::Relaxed).is_null()
+        self.0.load(Ordering::Relaxed).is_null()
     }
 
-    /// Takes all entries out of the list.
-    fn take(&self) -> Option<Box<Entry>> {
-        let first = self.first.swap(ptr::null_mut(), Ordering::Acquire);
+    /// Takes all values out of the list.
+    fn take(&self) -> Option<Box<Values>> {
+        let values = self.0.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: `put` made it from a box, and the swap took it, so no other thread has it.
-        (!first.is_null()).then(|| unsafe { Box::from_raw(first) })
+        (!values.is_null()).then(|| unsafe { Box::from_raw(values) })
     }
 
-    /// Puts entries into the list, if it is empty; otherwise returns them.
-    fn put(&self, entries: Box<Entry>) -> Result<(), Box<Entry>> {
-        let first = Box::into_raw(entries);
+    /// Puts values into the list, if it is empty; otherwise returns them.
+    fn put(&self, values: Box<Values>) -> Result<(), Box<Values>> {
+        let values = Box::into_raw(values);
         let (order, failed) = (Ordering::Release, Ordering::Relaxed);
-        match self.first.compare_exchange(ptr::null_mut(), first, order, failed) {
+        match self.0.compare_exchange(ptr::null_mut(), values, order, failed) {
             Ok(_) => Ok(()),
             // SAFETY: it was made from a box above, and is not in the list.
-            Err(_) => Err(unsafe { Box::from_raw(first) }),
+            Err(_) => Err(unsafe { Box::from_raw(values) }),
         }
     }
 
     fn push(&self, value: Box<dyn Any + Send>) {
-        let mut entries = Box::new(Entry { value, next: self.take() });
-        while let Err(again) = self.put(entries) {
-            // Another thread has put entries there meanwhile.
-            entries = match self.take() {
-                None => again,
-                Some(mut others) => {
-                    others.append(again);
-                    others
-                }
-            };
+        let mut values = self.take().unwrap_or_default();
+        values.push(value);
+        while let Err(mut again) = self.put(values) {
+            // Another thread has put values there meanwhile.
+            again.extend(self.take().into_iter().flat_map(|others| *others));
+            values = again;
         }
     }
 
+    /// Drops all values. If a destructor panics, the rest leaks: a second panic would end the
+    /// process.
     fn drop_all(&self) {
-        let mut next = self.take();
-        while let Some(entry) = next {
-            let Entry { value, next: rest } = *entry;
-            // If the destructor panics, the rest leaks: a second panic would end the process.
-            let rest = ManuallyDrop::new(rest);
-            drop(value);
-            next = ManuallyDrop::into_inner(rest);
-        }
-    }
-}
-
-impl Entry {
-    /// Appends entries to the last one.
-    fn append(&mut self, entries: Box<Self>) {
-        let mut last = &mut self.next;
-        while let Some(entry) = last {
-            last = &mut entry.next;
-        }
-        *last = Some(entries);
+        let Some(values) = self.take() else { return };
+        let mut values = ManuallyDrop::new((*values).into_iter());
+        values.by_ref().for_each(drop);
+        drop(ManuallyDrop::into_inner(values));
     }
 }
 

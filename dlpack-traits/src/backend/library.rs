@@ -2,6 +2,8 @@
 
 use libloading::Library;
 
+#[cfg(any(feature = "cuda", feature = "opencl", feature = "rocm"))]
+use crate::backend::device_error;
 use crate::device::Device;
 use crate::error::Error;
 
@@ -169,8 +171,8 @@ macro_rules! calls {
             let raw = unsafe { function($($argument),*) };
             core::mem::forget(exception);
             // NULL is the only failure, without an error code.
-            let failed = $crate::error::Error::Device { device, call, code: 0 };
-            let raw = core::ptr::NonNull::new(raw).ok_or(failed)?;
+            let failed = || $crate::backend::device_error(device, call, 0, "");
+            let raw = core::ptr::NonNull::new(raw).ok_or_else(failed)?;
             // SAFETY: 1. The call returned a reference that is the caller's to release.
             Ok(unsafe { $crate::backend::object::Object::new(self, raw, Self::$release) })
         }
@@ -187,8 +189,8 @@ macro_rules! calls {
             let ((call, function), mut code) = (self.$name, 0);
             // SAFETY: by our caller's 1, and `code` is a place for the result.
             let raw = unsafe { function($($argument,)* &raw mut code) };
-            let failed = $crate::error::Error::Device { device, call, code };
-            let raw = core::ptr::NonNull::new(raw).filter(|_| code == 0).ok_or(failed)?;
+            let failed = || $crate::backend::device_error(device, call, code.into(), "");
+            let raw = core::ptr::NonNull::new(raw).filter(|_| code == 0).ok_or_else(failed)?;
             // SAFETY: 1. The call returned a reference that is the caller's to release.
             Ok(unsafe { $crate::backend::object::Object::new(self, raw, Self::$release) })
         }
@@ -212,5 +214,5 @@ pub(super) use calls;
 /// Converts an error code of a call.
 #[cfg(any(feature = "cuda", feature = "opencl", feature = "rocm"))]
 pub(super) fn checked(device: Device, call: &'static str, code: i32) -> Result<(), Error> {
-    if code == 0 { Ok(()) } else { Err(Error::Device { device, call, code }) }
+    if code == 0 { Ok(()) } else { Err(device_error(device, call, code.into(), "")) }
 }

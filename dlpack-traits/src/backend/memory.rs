@@ -1,13 +1,15 @@
-//! What functions of a backend take and return: a location in memory ([`MemoryRef`]), its
-//! [`Attributes`], and the description of a tensor to be allocated ([`Prototype`]).
+//! What functions of a backend take and return: a location in memory ([`MemoryRef`]), a range of bytes
+//! ([`MemoryRange`]), [`Attributes`], and the description of a tensor to be allocated ([`Prototype`]).
 
 use core::ffi::c_void;
+use core::ptr::NonNull;
 
 use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::ImportedTensor;
+use crate::storage::{InObject, Window};
 use crate::strides;
 
 /// The location of bytes: an offset from an address, or into the object behind a handle.
@@ -44,6 +46,46 @@ impl MemoryRef {
     pub(super) fn in_object(&self) -> Result<(*mut c_void, usize), Error> {
         let byte_offset = usize::try_from(self.byte_offset).map_err(|_| Error::SizeOverflow)?;
         Ok((self.data, byte_offset))
+    }
+}
+
+/// A range of bytes: the memory of a buffer, which may be a part of an allocation or of an object, as a
+/// pool returns it.
+///
+/// ```
+/// use core::ptr::NonNull;
+/// use dlpack_traits::backend::MemoryRange;
+///
+/// // 256 bytes of the object behind a handle, from byte 512 on.
+/// let object = NonNull::<core::ffi::c_void>::dangling();
+/// let part = MemoryRange { byte_offset: 512, ..MemoryRange::new(object, 256) };
+/// assert_eq!((part.byte_offset, part.byte_len), (512, 256));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryRange {
+    /// An address, or on devices without addresses the handle of an object.
+    pub data: NonNull<c_void>,
+    /// Bytes from there to the first byte of the range.
+    pub byte_offset: usize,
+    /// Length in bytes.
+    pub byte_len: usize,
+}
+
+impl MemoryRange {
+    /// The first bytes of an allocation or object.
+    pub const fn new(data: NonNull<c_void>, byte_len: usize) -> Self {
+        Self { data, byte_offset: 0, byte_len }
+    }
+
+    /// The bytes as a window: an offset is added to an address, and stays beside a handle.
+    pub(super) fn window(self, has_addresses: bool) -> Window {
+        let Self { data, byte_offset, byte_len } = self;
+        let data = data.as_ptr().cast::<u8>();
+        if has_addresses {
+            Window::at(data.wrapping_add(byte_offset), byte_len)
+        } else {
+            Window { data, in_object: Some(InObject::new(byte_offset)), byte_len }
+        }
     }
 }
 

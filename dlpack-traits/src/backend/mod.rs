@@ -12,6 +12,7 @@
 //! (`reentrant_lock`), so backends may call any code and deleters do not wait for locks.
 //! Records of streams are append-only lists.
 
+mod allocation;
 mod append_list;
 mod backend_set;
 mod backend_trait;
@@ -20,8 +21,10 @@ mod check_device;
 mod consumer_streams;
 mod copy_to_host;
 mod cpu;
+mod device_error;
 mod device_tensor;
 mod frees;
+mod from_import;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
 #[cfg(any(feature = "oneapi", feature = "opencl"))]
@@ -35,6 +38,7 @@ mod lazy_library;
 ))]
 mod library;
 mod memory;
+mod memory_type;
 #[cfg(any(feature = "oneapi", feature = "opencl", feature = "webgpu"))]
 mod object;
 #[cfg(feature = "oneapi")]
@@ -48,18 +52,22 @@ mod stream;
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 mod stream_guard;
 mod stream_rules;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(feature = "vulkan")]
 mod vulkan;
 #[cfg(feature = "webgpu")]
 mod webgpu;
 
+pub use allocation::FreeOrder;
 pub use backend_set::{Backends, CopySource, SyncFn};
 pub use backend_trait::{Backend, WorkStream};
-pub use buffer::{DeviceBuffer, FreeOrder};
+pub use buffer::DeviceBuffer;
 pub use check_device::check_device;
 pub use consumer_streams::{ConsumerStreams, sync_for};
-pub use copy_to_host::{copy_on_device, copy_to_host};
+pub use copy_to_host::{copy_on_device, copy_to_device, copy_to_host};
 pub use cpu::Cpu;
+pub use device_error::device_error;
 pub use device_tensor::DeviceTensor;
 #[cfg(feature = "cuda")]
 pub use gpu::{Cuda, CudaDriver};
@@ -67,7 +75,8 @@ pub use gpu::{Cuda, CudaDriver};
 pub use gpu::{Gpu, GpuEvent, GpuStream};
 #[cfg(feature = "rocm")]
 pub use gpu::{HipRuntime, Rocm};
-pub use memory::{Attributes, MemoryRef, Prototype};
+pub use memory::{Attributes, MemoryRange, MemoryRef, Prototype};
+pub use memory_type::MemoryType;
 #[cfg(feature = "oneapi")]
 pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
 #[cfg(feature = "opencl")]
@@ -81,5 +90,7 @@ pub use vulkan::{Vulkan, VulkanEvent, VulkanStream};
 #[cfg(feature = "webgpu")]
 pub use webgpu::{WebGpu, WebGpuEvent, WebGpuStream};
 
+#[cfg(feature = "pyo3")]
+pub(crate) use backend_trait::{has_addresses, is_read_by_host};
 #[cfg(feature = "pyo3")]
 pub(crate) use frees::{BlockingHook, set_blocking_hook};

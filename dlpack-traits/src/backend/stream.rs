@@ -20,7 +20,8 @@ use crate::error::Error;
 ///    what the work before the event wrote.
 /// 4. `record`, `wait` and `fence` only enqueue: they neither wait on the host nor query
 ///    whether an event was reached. So they are allowed while the stream is captured into a
-///    graph.
+///    graph. A queue of a bounded length may block while it is full, if it empties without the
+///    caller.
 /// 5. When [`synchronize`](Self::synchronize) returns `Ok`, all work enqueued before is
 ///    done, and the host sees what it wrote. An error says nothing about the work, which
 ///    may still be pending: memory that it uses is not freed then.
@@ -42,6 +43,14 @@ use crate::error::Error;
 pub unsafe trait Stream: Clone + Send + Sync + 'static {
     /// The type of the events of this stream.
     type Event: Event;
+
+    /// Whether the queue does its work in the order in which it was enqueued. If not, implement
+    /// [`fence`](Self::fence).
+    const IN_ORDER: bool;
+
+    /// Whether the runtime can record the work of a stream into a graph. If it can, implement
+    /// [`is_captured`](Self::is_captured).
+    const GRAPHS: bool;
 
     /// Records an event that is reached when the work enqueued so far is done.
     ///
@@ -67,13 +76,14 @@ pub unsafe trait Stream: Clone + Send + Sync + 'static {
     fn synchronize(&self) -> Result<(), Error>;
 
     /// Whether work is currently recorded into a graph instead of being enqueued. Memory
-    /// cannot be freed after such work, because the last launch of the graph is unknown. By
-    /// default a runtime has no graphs.
+    /// cannot be freed after such work, because the last launch of the graph is unknown. The default,
+    /// `Ok(false)`, does not compile for a runtime with [`GRAPHS`](Self::GRAPHS).
     ///
     /// # Errors
     ///
     /// Those of the runtime.
     fn is_captured(&self) -> Result<bool, Error> {
+        const { assert!(!Self::GRAPHS, "a stream with `GRAPHS` implements `is_captured`") }
         Ok(false)
     }
 
@@ -96,13 +106,15 @@ pub unsafe trait Stream: Clone + Send + Sync + 'static {
     }
 
     /// Makes all later work wait for all work enqueued so far, if the queue does not
-    /// execute in order. By default it does.
+    /// execute in order. The default, which does nothing, compiles for a queue
+    /// [`IN_ORDER`](Self::IN_ORDER) only.
     ///
     /// # Errors
     ///
     /// Those of the runtime; nothing was then enqueued.
     #[inline]
     fn fence(&self) -> Result<(), Error> {
+        const { assert!(Self::IN_ORDER, "a stream that is not `IN_ORDER` implements `fence`") }
         Ok(())
     }
 
@@ -179,6 +191,9 @@ pub struct NoStream;
 // and there is nothing to wait for.
 unsafe impl Stream for NoStream {
     type Event = NoStream;
+
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
 
     #[inline(always)]
     fn record(&self) -> Result<NoStream, Error> {

@@ -36,9 +36,9 @@ pub enum StreamMeaning {
 /// | 2 | per-thread default | rejected | a handle | rejected |
 /// | more | a handle | a handle | a handle | rejected |
 ///
-/// Pinned and managed memory follows the rules of its GPU. In addition the host waits for a
-/// consumer that passes no stream: NumPy accepts such memory, does not know streams, and
-/// reads at once ([`may_be_read_at_once`](Self::may_be_read_at_once)).
+/// Memory that the processor reads ([`MemoryType::read_by_host`](super::MemoryType::read_by_host)),
+/// such as pinned memory, follows the rules of its device. In addition the host waits for a consumer
+/// that passes no stream: NumPy accepts such memory, has no streams, and reads at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamRules {
     /// The meaning of an absent `stream`.
@@ -147,23 +147,6 @@ impl StreamRules {
     pub fn number_of(&self, handle: StreamHandle) -> Option<usize> {
         let number = if handle == StreamHandle::NULL { self.null } else { handle.number() };
         self.streams.then_some(number)
-    }
-
-    /// Whether a consumer may read the memory as soon as it has the tensor: it passed no
-    /// stream, and the processor can access the memory. The host then waits for the work,
-    /// whatever default stream the device has.
-    ///
-    /// ```
-    /// use dlpack_traits::backend::StreamRules;
-    /// use dlpack_traits::{Device, StreamKind};
-    ///
-    /// let pinned = Device::CUDA_HOST;
-    /// assert!(StreamRules::may_be_read_at_once(pinned, StreamKind::Unspecified));
-    /// assert!(!StreamRules::may_be_read_at_once(pinned, StreamKind::Handle(1)));
-    /// assert!(!StreamRules::may_be_read_at_once(Device::cuda(0), StreamKind::Unspecified));
-    /// ```
-    pub const fn may_be_read_at_once(device: Device, consumer: StreamKind) -> bool {
-        matches!(consumer, StreamKind::Unspecified) && device.is_read_by_host()
     }
 
     /// Decides what to do for a consumer, if the work is on the stream `ours` of `device`.

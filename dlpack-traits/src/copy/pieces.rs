@@ -67,11 +67,11 @@ impl Pieces {
         Self { first, cut, step, per_pass, next: 0, len: passes.saturating_mul(per_pass), axes }
     }
 
-    /// Cuts a tensor that is not empty into matrices: all steps along the two innermost axes, or
-    /// along the only one.
-    pub(crate) fn matrices(axes: Axes, first: isize) -> Self {
+    /// Cuts a tensor into pieces of all steps along the innermost axes, `inner` of them. There are at
+    /// least as many pieces as a tensor that is not empty has.
+    pub(crate) fn inner(axes: Axes, first: isize, inner: usize) -> Self {
         let list = axes.as_slice();
-        let cut = list.len().saturating_sub(2);
+        let cut = list.len().saturating_sub(inner);
         let step = list.get(cut).map_or(axes.run, |axis| axis.dim);
         // All elements together have at most `isize::MAX` bytes.
         let len = list.iter().take(cut).fold(1_usize, |len, axis| len.saturating_mul(axis.dim));

@@ -1,6 +1,6 @@
 //! The alignment of elements, and its checks: [`check_alignment`] in exports,
 //! [`check_imported`] where imported memory is used as elements of its own type. Imports as
-//! slices of a Rust type check the alignment of that type (`import::typed`,
+//! slices of a Rust type check the alignment of that type (`import::elements::typed`,
 //! `import::imported_slice`, `backend::gpu::cudarc_borrowed`). Elements that are read or written by
 //! value may have any alignment. `describe::fast` repeats the test of exports.
 
@@ -30,7 +30,7 @@ pub(super) fn check_alignment(
     match alignment(dtype, memory.device) {
         // A multiple of a power of two has only zeros in the bits below it.
         Some(align)
-            if memory.device.has_addresses()
+            if memory.window.in_object.is_none()
                 && address & (align as u64).wrapping_sub(1) != 0
                 && !memory.vouches_for(dtype) =>
         {
@@ -40,15 +40,14 @@ pub(super) fn check_alignment(
     }
 }
 
-/// Checks that the first element of an imported tensor is aligned. On a device without
-/// addresses there is nothing to check.
+/// Checks that the address of the first element of an imported tensor is aligned.
 ///
 /// # Errors
 ///
 /// [`Error::Misaligned`].
 pub(crate) fn check_imported(first: *const u8, dtype: DataType, on: Device) -> Result<(), Error> {
     let align = alignment(dtype, on).unwrap_or(1);
-    if first.addr() & align.wrapping_sub(1) != 0 && on.has_addresses() {
+    if first.addr() & align.wrapping_sub(1) != 0 {
         return Err(Error::Misaligned { dtype, align });
     }
     Ok(())

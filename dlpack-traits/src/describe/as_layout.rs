@@ -40,6 +40,7 @@ pub trait AsLayout {
 /// A pointer to a layout is a layout.
 macro_rules! through_pointers {
     ($($pointer:ty),+) => {$(
+        #[diagnostic::do_not_recommend]
         impl<L: AsLayout + ?Sized> AsLayout for $pointer {
             #[inline(always)]
             fn layout(&self) -> Layout<'_> {

@@ -95,17 +95,20 @@ fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result
         return Err(Error::DeviceMismatch { device, storage: memory.device });
     }
     let data = facts.data;
-    if !memory.device.has_addresses() {
-        // A different handle is a different object. Both counts begin at the handle.
-        let Window { data: handle, byte_offset, byte_len } = memory.window;
-        let (low, high) = (byte_offset as u64, byte_offset.wrapping_add(byte_len) as u64);
-        let Span { start, end } = facts.span;
-        let inside = start == end || (low <= start && end <= high);
-        return if data == handle && inside { Ok(data) } else { Err(Error::ShareOutOfRange) };
-    }
     if data.is_null() {
         // The tensor is empty.
         return Ok(data);
+    }
+    if let Window { data: handle, in_object: Some(in_object), byte_len } = memory.window {
+        let byte_offset = in_object.bytes();
+        // A different handle is a different object. Both counts begin at the handle.
+        let (low, high) = (byte_offset as u64, byte_offset.wrapping_add(byte_len) as u64);
+        let Span { start, end } = facts.span;
+        return if data == handle && low <= start && end <= high {
+            Ok(data)
+        } else {
+            Err(Error::ShareOutOfRange)
+        };
     }
     // For an address before the new memory, the difference wraps to more than its length.
     let start = facts.base.addr().wrapping_add(usize::try_from(facts.span.start).unwrap_or(0));

@@ -138,7 +138,7 @@ impl<'a> Layout<'a, Describe<'a>> {
     #[inline(always)]
     #[expect(clippy::needless_pass_by_value, reason = "there is one loan of it at a time")]
     pub fn data_mut(self, data: DataMut<'a>) -> Result<DescriptionMut<'a>, Error> {
-        let (out, layout) = self.exchange(());
+        let ((out, layout), data) = (self.exchange(()), data.as_ref());
         out.check(layout, true, (data.memory_ref(), data.layout()), DescriptionMut::new)
     }
 }

@@ -16,7 +16,7 @@ use crate::dims::Ints;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::flags::Flags;
-use crate::storage::{Memory, Strided, Window};
+use crate::storage::{InObject, Memory, Strided, Window};
 use crate::strides::{self, Extent};
 
 impl Given<'_> {
@@ -81,7 +81,8 @@ impl Given<'_> {
             (true, true) => Some(Extent { low: 0, high: numel.saturating_sub(1) }),
             (true, false) => Some(strides::extent_of_some(shape, strides)?),
         };
-        let Window { data, byte_offset: window, byte_len } = memory.window;
+        let Window { data, in_object, byte_len } = memory.window;
+        let window = in_object.map_or(0, InObject::bytes);
         if let Some(part) = part {
             check_part(part, byte_len, byte_offset, bits, extent)?;
         }
@@ -103,13 +104,13 @@ impl Given<'_> {
         if read_only {
             flags = flags | Flags::READ_ONLY;
         }
-        let (data, byte_offset) = if !memory.device.has_addresses() {
+        let (data, byte_offset) = if !has_elements {
+            (core::ptr::null_mut(), 0)
+        } else if in_object.is_some() {
             (data, byte_offset.checked_add(window as u64).ok_or(Error::SizeOverflow)?)
-        } else if has_elements {
+        } else {
             // The first element is inside of the memory, so its offset fits.
             (data.wrapping_add(usize::try_from(byte_offset).unwrap_or(0)), 0)
-        } else {
-            (core::ptr::null_mut(), 0)
         };
         slot.write(ndim, memory, dtype, (data, byte_offset));
         Ok(Placement { ndim, data, span, flags })

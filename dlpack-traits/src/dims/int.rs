@@ -4,9 +4,10 @@ use core::mem::MaybeUninit;
 
 /// An integer type of a dimension or a stride: every integer type of Rust.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a dimension or a stride of a tensor",
+    message = "`{Self}` cannot be a number in the layout of a tensor",
     label = "not an integer",
-    note = "every integer type can be, such as `usize` or `i64`"
+    note = "dimensions, strides, offsets, pitches and lengths are integers of any type, such as `usize` or `i64`",
+    note = "a list of all dimensions or strides is a field marked `#[dlpack(shape)]` or `#[dlpack(strides)]`"
 )]
 pub trait Dim: Copy + sealed::Sealed {
     /// The number 0.
@@ -39,34 +40,9 @@ mod sealed {
 }
 
 macro_rules! dims {
-    ($($int:ident),+ $(,)?) => {$(
+    ($($int:ident $(: $borrow:path)?),+ $(,)?) => {$(
         impl sealed::Sealed for $int {}
-        impl Dim for $int {
-            const ZERO: Self = 0;
-
-            #[inline]
-            fn to_i64(self) -> Option<i64> {
-                i64::try_from(self).ok()
-            }
-
-            #[inline]
-            fn from_i64(number: i64) -> Option<Self> {
-                Self::try_from(number).ok()
-            }
-
-            #[inline(always)]
-            fn ints(dims: &[Self]) -> Ints<'_> {
-                Ints::$int(dims)
-            }
-        }
-    )+};
-}
-
-/// 64-bit integers: a slice of them is borrowed as a slice of `i64`, if it contains no
-/// `usize` that would be negative as an `i64`.
-macro_rules! dims_as_they_are {
-    ($($int:ident),+ $(,)?) => {$(
-        impl sealed::Sealed for $int {}
+        #[diagnostic::do_not_recommend]
         impl Dim for $int {
             const ZERO: Self = 0;
 
@@ -85,19 +61,26 @@ macro_rules! dims_as_they_are {
                 Ints::$int(dims)
             }
 
-            #[inline]
-            fn borrow(dims: &[Self]) -> Option<&[i64]> {
-                let fit = dims.iter().all(|dim| dim.to_i64().is_some());
-                if fit { bytemuck::try_cast_slice(dims).ok() } else { None }
-            }
+            $(
+                #[inline]
+                fn borrow(dims: &[Self]) -> Option<&[i64]> {
+                    $borrow(dims)
+                }
+            )?
         }
     )+};
 }
 
-dims!(i8, i16, i32, i128, u8, u16, u32, u64, u128);
-dims_as_they_are!(i64);
+/// Borrows 64-bit integers as `i64`s, if no `usize` would be negative as one.
+#[inline]
+fn as_they_are<D: Dim + bytemuck::Pod>(dims: &[D]) -> Option<&[i64]> {
+    let fit = dims.iter().all(|dim| dim.to_i64().is_some());
+    if fit { bytemuck::try_cast_slice(dims).ok() } else { None }
+}
+
+dims!(i8, i16, i32, i64: as_they_are, i128, u8, u16, u32, u64, u128);
 #[cfg(target_pointer_width = "64")]
-dims_as_they_are!(isize, usize);
+dims!(isize: as_they_are, usize: as_they_are);
 #[cfg(not(target_pointer_width = "64"))]
 dims!(isize, usize);
 

@@ -1,13 +1,17 @@
 //! Rust types of the elements of a tensor: [`Element`].
 
+mod field;
 mod readable;
+mod record;
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::dtype::DataType;
 
+pub use field::Field;
 pub use readable::{AnyBits, Readable};
 pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
+pub use record::{FieldType, RecordType};
 
 /// A Rust type that the elements of a tensor can have.
 ///
@@ -21,6 +25,8 @@ pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
 ///
 /// An array is an element with an axis: a `Vec<[f32; 3]>` of 2 elements is a tensor of the shape
 /// `[2, 3]`, as is a `Vec` of a newtype of `[f32; 3]`.
+/// A struct that derives `Record` is its bytes: an array of `u8`, with the names of its fields in
+/// `RECORD`.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, DataType, Element, Layout, TensorView};
@@ -64,6 +70,9 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// Whether every bit pattern is a valid value, so that foreign code may write any
     /// bytes.
     const ANY_BITS: bool;
+    /// The fields of a struct that derives `Record`, whose last axis is that of its bytes; `None`
+    /// for other types. NumPy gets the structured dtype.
+    const RECORD: Option<&'static RecordType> = None;
 }
 
 /// Compile-time check of promise 3, evaluated wherever [`SizeMatches::OK`] is named.
@@ -141,6 +150,11 @@ pod_elements! { isize => I32, usize => U32 }
 pod_elements! {
     half::f16 => F16, half::bf16 => BF16,
     Complex<half::f16> => COMPLEX32, Complex<half::bf16> => BCOMPLEX32,
+}
+
+#[cfg(feature = "num-complex")]
+pod_elements! {
+    num_complex::Complex<f32> => COMPLEX64, num_complex::Complex<f64> => COMPLEX128,
 }
 
 // SAFETY:
@@ -244,6 +258,7 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
     const DTYPE: DataType = T::DTYPE;
     const AXES: &'static [i64] = Axes::<T, N>::ROOM.split_at(T::AXES.len().saturating_add(1)).0;
     const ANY_BITS: bool = T::ANY_BITS;
+    const RECORD: Option<&'static RecordType> = T::RECORD;
 }
 
 /// The largest number of dimensions of a tensor, and so of axes of an element.

@@ -149,6 +149,9 @@ any_bits! {
 #[cfg(feature = "half")]
 any_bits!(half::f16, half::bf16, Complex<half::f16>, Complex<half::bf16>);
 
+#[cfg(feature = "num-complex")]
+any_bits!(num_complex::Complex<f32>, num_complex::Complex<f64>);
+
 // SAFETY: 1. 0 is `false`, and 1 is `true`.
 unsafe impl Readable for bool {
     #[inline]

@@ -131,13 +131,22 @@ impl fmt::Display for Error {
                 "DLPack has no device type {}, expected 1 or more; host memory is 1 (`kDLCPU`)",
                 device.device_type().0
             ),
-            Error::NoBackend { device } => write!(f, "no enabled backend supports {device}"),
+            Error::NoBackend { device } => write!(
+                f,
+                "no enabled backend supports {device}: none is listed, or the device does not exist"
+            ),
+            Error::NotOrdered { device } => write!(
+                f,
+                "nothing orders work on imported memory of {device} before this consumer; import it into a \
+                 `DeviceBuffer`, or pass no `stream`"
+            ),
             Error::Unsupported { device, what } => {
                 write!(f, "the backend of {device} has no {what}")
             }
             Error::NoLibrary { name } => write!(f, "the library {name} was not found"),
-            Error::Device { device, call, code } => {
-                write!(f, "`{call}` returned {code} for {device}")
+            Error::Device { device, call, code, text } => {
+                let colon = if text.as_str().is_empty() { "" } else { ": " };
+                write!(f, "`{call}` returned {code} for {device}{colon}{}", text.as_str())
             }
             Error::StreamRefused { device, stream: Some(number), rule } => {
                 write!(f, "{device} has no `stream` {number}; {rule}")
@@ -194,6 +203,13 @@ impl fmt::Display for Error {
                 "expected each of {ndim} axes once, got axis {axis} {times} times; pass an order of \
                  all axes, as `&[1, 0]` of a matrix"
             ),
+            Error::ShapesDiffer { axis, expected, found } => write!(
+                f,
+                "expected two tensors of one shape, got dimensions {axis} of {expected} and {found}"
+            ),
+            Error::RanksDiffer { expected, found } => {
+                write!(f, "expected two tensors of one shape, got {expected} and {found} dimensions")
+            }
             Error::LenMismatch { needed, found } => write!(
                 f,
                 "expected {needed} elements, one for each element of the tensor, got {found}"

@@ -1,5 +1,6 @@
 //! Defines the objects that an exchange table exports: [`ObjectHost`].
 
+use alloc::boxed::Box;
 use core::ffi::{CStr, c_void};
 use core::fmt;
 
@@ -220,27 +221,21 @@ pub unsafe trait ObjectHost<T: DLPackExport>: 'static {
         unsafe { Self::with(object, share) }
     }
 
-    /// Exports like [`export`](Self::export); on failure, stores the error in `refused`
-    /// and returns `None`.
+    /// Exports like [`export`](Self::export). The result is in two registers.
+    ///
+    /// # Errors
+    ///
+    /// As for [`export`](Self::export).
     ///
     /// # Safety
     ///
     /// 1. As for [`with`](Self::with).
     #[doc(hidden)]
     #[inline(always)]
-    unsafe fn export_or_store(
-        object: *mut c_void,
-        refused: &mut Option<TableError<Self::Error>>,
-    ) -> Option<RawManaged> {
+    unsafe fn export_raw(object: *mut c_void) -> Result<RawManaged, Box<TableError<Self::Error>>> {
         // SAFETY: 1 (`object` is alive, this thread may use it): guaranteed by our
         // caller's 1.
-        match unsafe { Self::export(object) } {
-            Ok(tensor) => Some(tensor.into()),
-            Err(fault) => {
-                store_error(refused, fault);
-                None
-            }
-        }
+        unsafe { Self::export(object) }.map(RawManaged::from).map_err(Box::new)
     }
 
     /// Reports an error to the caller of the table: Python's host sets an exception.
@@ -275,12 +270,4 @@ pub unsafe trait Wrap<T: DLPackExport>: ObjectHost<T> {
     ///
     /// 1. The calling thread may use the host.
     unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<Self::Error>>;
-}
-
-/// Stores the reason why there is no tensor. It is outlined, so that its callers do not
-/// contain the code that drops a previous reason.
-#[cold]
-#[inline(never)]
-pub(crate) fn store_error<E>(refused: &mut Option<TableError<E>>, fault: TableError<E>) {
-    *refused = Some(fault);
 }

@@ -45,9 +45,6 @@ pub use table::table;
 pub use crate::managed::Release;
 pub use to_object::{Importable, NotImportable, ToObject};
 
-#[cfg(feature = "pyo3")]
-pub(crate) use host::store_error;
-
 /// The attribute of a Python type that holds the exchange table.
 pub const ATTRIBUTE: &CStr = c"__dlpack_c_exchange_api__";
 

@@ -4,14 +4,14 @@
 //! need is in their types. There is one static table per class, host, set of backends and
 //! importability, and nothing is registered.
 
+use alloc::boxed::Box;
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
-use core::mem::{MaybeUninit, forget};
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::allocator::allocate;
 use super::borrowed::borrowed;
-use super::host::store_error;
 use super::out::Out;
 use super::{ObjectHost, TableError, ToObject};
 use crate::backend::Backends;
@@ -110,7 +110,7 @@ unsafe extern "C" fn from_object<T: DLPackExport, H: ObjectHost<T>>(
 ) -> c_int {
     // SAFETY: 1 and 2 (`py_object` and `out`): guaranteed by our caller's 1 and 2. 3:
     // both functions are those of `H`, whose object it is.
-    unsafe { export_to(py_object, out, H::export_or_store, H::raise) }
+    unsafe { export_to(py_object, out, H::export_raw, H::raise) }
 }
 
 /// Implements [`from_object`] for all classes: not generic over `T`, so it is compiled
@@ -131,11 +131,8 @@ unsafe extern "C" fn export_to<E>(
         // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
         let mut out = unsafe { Out::cleared(out) }?;
         present(py_object)?;
-        let mut refused = None;
         // SAFETY: by 1 the object is alive, and by 3 `export` may be called with it.
-        let Some(tensor) = (unsafe { export(py_object, &mut refused) }) else {
-            return Err(refused.unwrap_or(TableError::Panicked));
-        };
+        let tensor = unsafe { export(py_object) }.map_err(|fault| *fault)?;
         out.set(tensor.into_raw().as_ptr());
         Ok(())
     };
@@ -143,8 +140,8 @@ unsafe extern "C" fn export_to<E>(
     unsafe { run_to_status(run, raise) }
 }
 
-/// [`ObjectHost::export_or_store`].
-type Export<E> = unsafe fn(*mut c_void, &mut Option<TableError<E>>) -> Option<RawManaged>;
+/// [`ObjectHost::export_raw`].
+type Export<E> = unsafe fn(*mut c_void) -> Result<RawManaged, Box<TableError<E>>>;
 
 /// [`ObjectHost::raise`].
 type Raise<E> = unsafe fn(TableError<E>);
@@ -186,64 +183,46 @@ unsafe extern "C" fn view<T: DLPackExport, H: ObjectHost<T>>(
     py_object: *mut c_void,
     out: *mut DLTensor,
 ) -> c_int {
-    let mut refused = None;
-    if !py_object.is_null() && !out.is_null() {
-        let run = || {
-            // SAFETY: by 2 it may be written, and nothing else writes to it during the
-            // call.
-            let out = unsafe { &mut *out.cast::<MaybeUninit<DLTensor>>() };
-            let lend = |value: &T| {
-                // SAFETY: 1. By 2 of `ObjectHost` the value does not change or move until the object
-                // dies, and the header requires that the consumer does not use the view longer.
-                unsafe { borrowed(value, H::READ_ONLY_VIEWS, out) }
-            };
-            // SAFETY: 1 (`py_object` is alive, this thread may use it): guaranteed by our
-            // caller's 1.
-            match unsafe { H::view(py_object, lend) } {
-                Ok(()) => true,
-                Err(fault) => {
-                    store_error(&mut refused, fault);
-                    false
-                }
-            }
-        };
-        if catch_panic(run) == Some(true) {
-            // It is `None`. Without this the compiler tests it, to drop it (measured: 3 instructions).
-            forget(refused);
-            return 0;
+    let run = || {
+        if out.is_null() {
+            return Err(TableError::NullArgument { name: "out" });
         }
-    }
-    // SAFETY: 1 and 2 (`py_object` and `out`): guaranteed by our caller's 1 and 2. 3:
-    // `raise` and the error are those of `H`.
-    unsafe { no_view(py_object, out, refused, H::raise) }
+        present(py_object)?;
+        // SAFETY: by 2 it may be written, and nothing else writes to it during the
+        // call.
+        let out = unsafe { &mut *out.cast::<MaybeUninit<DLTensor>>() };
+        let lend = |value: &T| {
+            // SAFETY: 1. By 2 of `ObjectHost` the value does not change or move until the object
+            // dies, and the header requires that the consumer does not use the view longer.
+            unsafe { borrowed(value, H::READ_ONLY_VIEWS, out) }
+        };
+        // SAFETY: 1 (`py_object` is alive, this thread may use it): guaranteed by our
+        // caller's 1.
+        unsafe { H::view(py_object, lend) }
+    };
+    let fault = match catch_panic(run) {
+        Some(Ok(())) => return 0,
+        Some(Err(fault)) => fault,
+        None => TableError::Panicked,
+    };
+    // SAFETY: 1 (`out`): guaranteed by our caller's 2. 2: `raise` and the error are those of `H`.
+    unsafe { no_view(out, fault, H::raise) }
 }
 
 /// The failure path of [`view`]: raises the error and clears `out`.
 ///
 /// # Safety
 ///
-/// 1. and 2. of [`view`].
-/// 3. `raise` may be called with an error of such an object.
+/// 1. `out` is NULL, or may be written.
+/// 2. `raise` may be called with this error.
 #[cold]
 #[inline(never)]
-unsafe fn no_view<E>(
-    py_object: *mut c_void,
-    out: *mut DLTensor,
-    refused: Option<TableError<E>>,
-    raise: Raise<E>,
-) -> c_int {
-    let run = || {
-        if out.is_null() {
-            return Err(TableError::NullArgument { name: "out" });
-        }
-        present(py_object)?;
-        Err(refused.unwrap_or(TableError::Panicked))
-    };
-    // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
-    let code = unsafe { run_to_status(run, raise) };
+unsafe fn no_view<E>(out: *mut DLTensor, fault: TableError<E>, raise: Raise<E>) -> c_int {
+    // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 2.
+    let code = unsafe { run_to_status(|| Err(fault), raise) };
     if !out.is_null() {
         // A consumer that ignores the return value must not find stale pointers.
-        // SAFETY: by 2 it may be written.
+        // SAFETY: by 1 it may be written.
         unsafe { out.write(NO_TENSOR) };
     }
     code

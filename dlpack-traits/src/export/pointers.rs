@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 
 use super::DLPackExport;
 use crate::describe::{Describe, Description, DescriptionMut};
+use crate::element::RecordType;
 use crate::error::Error;
 use crate::managed::ManagedTensor;
 use crate::storage::{SharedOwner, Storage};
@@ -35,6 +36,11 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         (**self).share()
+    }
+
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        (**self).record_type()
     }
 
     #[inline]
@@ -85,6 +91,11 @@ impl<T: DLPackExport + Send + Sync + ?Sized + 'static> DLPackExport for Arc<T> {
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         (**self).share()
+    }
+
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        (**self).record_type()
     }
 
     #[inline]

@@ -7,11 +7,16 @@
 //! | choose element types: `f16`, 8-bit floats, pixels, enums of types | [`dtypes`] |
 //! | make the struct a Python class | [`python_class`] |
 //! | accept an array in a Python function | [`accept_array`] |
+//! | accept several dtypes, and convert while reading | [`several_dtypes`] |
 //! | return an array from it | [`return_array`] |
+//! | make a function of numbers a function of arrays | [`elementwise`] |
+//! | put several tensors in one class, argument or result | [`several_tensors`] |
+//! | exchange structs as structured arrays, and each field as a tensor | [`records`] |
 //! | keep an argument, and return a part of it | [`keep_argument`] |
 //! | change the caller's array in place | [`change_in_place`] |
 //! | release the GIL during a computation | [`release_gil`] |
 //! | use threads of rayon | [`rayon`] |
+//! | write an `async fn`, and compute on threads of Tokio | [`async_functions`] |
 //! | use arrays of `ndarray` | [`ndarray`] |
 //! | raise errors that tell the caller what to do | [`errors`] |
 //! | export generic tensors, in the style of burn and candle | [`generic_tensors`] |
@@ -40,8 +45,20 @@ pub mod python_class {}
 #[doc = include_str!("accept_array.md")]
 pub mod accept_array {}
 
+#[doc = include_str!("several_dtypes.md")]
+pub mod several_dtypes {}
+
 #[doc = include_str!("return_array.md")]
 pub mod return_array {}
+
+#[doc = include_str!("elementwise.md")]
+pub mod elementwise {}
+
+#[doc = include_str!("several_tensors.md")]
+pub mod several_tensors {}
+
+#[doc = include_str!("records.md")]
+pub mod records {}
 
 #[doc = include_str!("keep_argument.md")]
 pub mod keep_argument {}
@@ -54,6 +71,9 @@ pub mod release_gil {}
 
 #[doc = include_str!("rayon.md")]
 pub mod rayon {}
+
+#[doc = include_str!("async_functions.md")]
+pub mod async_functions {}
 
 #[doc = include_str!("ndarray.md")]
 pub mod ndarray {}

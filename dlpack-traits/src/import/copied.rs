@@ -6,10 +6,11 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::slice;
 
-use super::elements::Elements;
+use super::Elements;
+use super::ImportedTensor;
+use super::elements::block;
+use super::elements::typed::Typed;
 use super::imported_memory::{byte_offset_of, layout_of, memory_of};
-use super::typed::Typed;
-use super::{ImportedTensor, block};
 use crate::copy::{Axes, Copied, Pieces, Source};
 use crate::describe::{Layout, Order, stored_bits};
 use crate::dtype::DataType;
@@ -242,7 +243,7 @@ impl ImportedTensor {
     pub fn to_own_copy(&self) -> Result<Self, Error> {
         self.on_host()?;
         let copied = match memory_order(self.shape(), self.strides()) {
-            Order::RowMajor => Copied::of(&TensorView::new(memory_of(self), layout_of(self))?)?,
+            Order::RowMajor => return self.to_row_major_copy(),
             Order::ColumnMajor => {
                 let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
                 let shape = turned(self.shape(), 0, &mut shape);
@@ -253,6 +254,12 @@ impl ImportedTensor {
             }
         };
         copied_managed(copied)?.import()
+    }
+
+    /// The same copy, in row-major order.
+    pub(crate) fn to_row_major_copy(&self) -> Result<Self, Error> {
+        self.on_host()?;
+        copied_managed(Copied::of(&TensorView::new(memory_of(self), layout_of(self))?)?)?.import()
     }
 }
 

@@ -83,6 +83,31 @@ pub struct Mismatch {
 }
 
 /// The kind of a requirement, with the expected and the actual value.
+///
+/// It is the error of [`FromDims`](crate::FromDims), and becomes an [`ImportError`] by `?`, without
+/// the name of a type.
+///
+/// ```
+/// use dlpack_traits::{FromDims, ImportError, MismatchKind};
+///
+/// /// A list of at most eight dimensions, such as a `SmallVec`.
+/// struct Shape(Vec<usize>);
+///
+/// impl FromDims for Shape {
+///     fn from_dims(dims: &[i64]) -> Result<Self, MismatchKind> {
+///         Vec::from_dims(dims).map(Self)
+///     }
+/// }
+///
+/// fn shape(dims: &[i64]) -> Result<Shape, ImportError> {
+///     Ok(Shape::from_dims(dims)?)
+/// }
+/// assert_eq!(shape(&[2, 3])?.0, [2, 3]);
+///
+/// let error = <[u8; 1]>::from_dims(&[300]).unwrap_err();
+/// assert_eq!(error.to_string(), "dimension 0 of the tensor is 300, which does not fit in `u8`");
+/// # Ok::<(), ImportError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MismatchKind {
@@ -101,6 +126,8 @@ pub enum MismatchKind {
         /// The device of the memory.
         found: Device,
     },
+    /// Memory that may be written.
+    Writable,
     /// One of these numbers of dimensions.
     Rank {
         /// The accepted numbers.
@@ -163,6 +190,17 @@ pub enum MismatchKind {
         /// The order in which a contiguous copy has that stride, if one has it.
         contiguous: Option<Order>,
     },
+    /// A number that the type states as a constant.
+    Number {
+        /// The number, such as *offset*.
+        number: MetadataField,
+        /// Its required value.
+        needed: i64,
+        /// Its actual value.
+        found: i64,
+        /// Whether both are in bytes; otherwise they are in elements.
+        in_bytes: bool,
+    },
     /// No element before the first one, because the type has no field for an offset.
     /// Negative strides place elements there.
     NothingBefore {
@@ -223,7 +261,7 @@ pub enum MetadataField {
 }
 
 impl Mismatch {
-    /// Creates a requirement of the type with that name.
+    /// Creates a requirement of the type with that name; `""` for a type whose name is not known.
     pub const fn new(type_name: &'static str, unmet: MismatchKind) -> Self {
         Self { type_name, unmet }
     }
@@ -242,5 +280,11 @@ impl Mismatch {
 impl From<Mismatch> for ImportError {
     fn from(requirement: Mismatch) -> Self {
         Self::Mismatch(requirement)
+    }
+}
+
+impl From<MismatchKind> for ImportError {
+    fn from(unmet: MismatchKind) -> Self {
+        Self::Mismatch(Mismatch::new("", unmet))
     }
 }

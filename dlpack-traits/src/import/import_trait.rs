@@ -31,7 +31,7 @@ use super::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be built from a DLPack tensor",
     note = "add `#[derive(DLPackImport)]` to `{Self}`, or implement `dlpack_traits::DLPackImport`",
-    note = "if it is another crate's, write `impl DLPackImport` for a struct that holds it, with a copy by `tensor.elements::<T>()?.to_vec()?`; or hold an `ImportedStorage<T>` in its place"
+    note = "if it is another crate's, write `impl DLPackImport` for a struct that holds it, with a copy by `tensor.elements::<T>()?.to_vec()?` and `tensor.shape_usize()`; or hold an `ImportedStorage<T>` in its place, which keeps the shape; an `Array` of `ndarray` needs the feature for its version, such as `ndarray_0_16`"
 )]
 pub trait DLPackImport: Sized {
     /// Whether [`from_dlpack`](Self::from_dlpack) copies the elements. A Python class

@@ -8,10 +8,10 @@ use core::fmt;
 use core::ops::Range;
 
 use super::ImportPolicy;
-use super::node::{Node, Owner};
-use super::raw::Managed;
+use super::reader::node::{Node, Owner};
+use super::reader::raw::Managed;
 #[cfg(feature = "pyo3")]
-use super::raw::Unmanaged;
+use super::reader::raw::Unmanaged;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -216,7 +216,7 @@ impl ImportedTensor {
     /// Returns another owner of the same tensor, for an `ImportedStorage`. It must not be given out
     /// as an `ImportedTensor`, because an `ImportedTensor` is the only owner.
     #[inline]
-    pub(super) fn another_owner(&self) -> Self {
+    pub(crate) fn another_owner(&self) -> Self {
         Self { node: self.node.clone() }
     }
 
@@ -278,9 +278,19 @@ impl ImportedTensor {
         self.device() == Device::CPU && !padded
     }
 
+    /// States that device memory was synchronized with a stream that the caller named.
+    #[cfg(feature = "pyo3")]
+    #[cold]
+    pub(crate) fn on_named_stream(mut self) -> Self {
+        if let Some(node) = self.node.get_mut() {
+            node.synchronized = ConsumerPlace::Stream;
+        }
+        self
+    }
+
     /// The consumer that device memory was synchronized with.
     #[inline]
-    pub(super) fn synchronized(&self) -> ConsumerPlace {
+    pub(crate) fn synchronized(&self) -> ConsumerPlace {
         self.node.synchronized
     }
 

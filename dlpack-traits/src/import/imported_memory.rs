@@ -8,24 +8,24 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
 use crate::flags::Flags;
-use crate::storage::{DataRef, ForeignInfo, Window};
+use crate::storage::{DataRef, ForeignInfo, InObject, Window};
 use crate::stream::ConsumerPlace;
 use crate::version::Version;
 
 /// The bytes from the lowest of an element to the highest. The validation of the import checked that
-/// the numbers fit (`validate`).
+/// the numbers fit (`validate`). Where `data` may be a handle it is kept as one, with its offset.
 #[inline(always)]
 fn window_of(tensor: &ImportedTensor, device: Device) -> Window {
     let (first, before) = (tensor.data_ptr().cast_mut(), byte_offset_of(tensor));
     let byte_len = before.wrapping_add_signed(tensor.byte_range().end);
     if !device.has_addresses() {
         let byte_offset = usize::try_from(tensor.byte_offset()).unwrap_or(0);
-        let byte_offset = byte_offset.wrapping_sub(before);
-        return Window { data: first, byte_offset, byte_len };
+        let in_object = Some(InObject::new(byte_offset.wrapping_sub(before)));
+        return Window { data: first, in_object, byte_len };
     }
     let lowest = first.wrapping_sub(before);
     let start = if byte_len == 0 { core::ptr::dangling_mut::<u64>().cast() } else { lowest };
-    Window::whole(start, byte_len)
+    Window::at(start, byte_len)
 }
 
 /// The memory of an imported tensor, from its lowest byte to its highest, with the access with
@@ -127,7 +127,7 @@ impl ImportedTensor {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::NoBackend`].
+    /// [`Error::NotOnHost`], [`Error::NotOrdered`].
     #[inline]
     pub(super) fn on_host(&self) -> Result<(), Error> {
         let device = self.device();
@@ -140,7 +140,7 @@ impl ImportedTensor {
             return Err(Error::NotOnHost { device });
         }
         if device.is_read_by_host() && self.synchronized() == ConsumerPlace::Stream {
-            return Err(Error::NoBackend { device });
+            return Err(Error::NotOrdered { device });
         }
         Ok(())
     }

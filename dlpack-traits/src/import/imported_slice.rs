@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use core::slice;
 
 use super::ImportedTensor;
-use super::raw::{Managed, RawLists, RawMetadata, read_once};
+use super::reader::raw::{Managed, RawLists, RawMetadata, read_once};
 use crate::element::{Element, Readable};
 use crate::error::Error;
 use crate::managed::{Abi, Release};

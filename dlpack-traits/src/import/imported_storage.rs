@@ -12,13 +12,14 @@
 use core::fmt;
 use core::marker::PhantomData;
 
+use super::cast::{As, Conversion, Number, check_as};
 use super::imported_memory::{
     byte_offset_of, layout_of, layout_of_arrays, memory_as, ordinary_memory_as,
 };
 use super::{Elements, ElementsMut, Exclusive, ImportedTensor};
 use crate::describe::{AsLayout, Describe, Description, Layout, check_imported};
 use crate::dtype::DataType;
-use crate::element::{Element, Readable};
+use crate::element::{Element, Readable, RecordType};
 use crate::error::Error;
 use crate::export::{DLPackExport, export_owned};
 use crate::managed::ManagedTensor;
@@ -43,18 +44,18 @@ use crate::version::Version;
 ///
 /// # Device memory
 ///
-/// To export device memory again for any consumer, use
-/// [`DeviceBuffer::from_foreign`](crate::backend::DeviceBuffer::from_foreign). An `ImportedStorage`
+/// To export device memory again for any consumer, import it into a
+/// [`DeviceBuffer`](crate::backend::DeviceBuffer), as the `data` of a struct. An `ImportedStorage`
 /// has no backend, so it cannot order the work of a consumer's stream after work that a device has
 /// not finished, and exports such memory only as follows:
 ///
 /// | memory of | is exported |
 /// |---|---|
-/// | a device | to a consumer that passes no stream |
+/// | a device | to a consumer that passes no stream, if it was imported without one |
 /// | the host, pinned | to a consumer that passes [`StreamArg::on_host`] or [`StreamArg::work_stream`]; from an `ImportedStorage<T>` also to one that passes no stream |
 /// | a device, managed | to none |
 ///
-/// Every other export returns [`Error::NoBackend`], [`Error::StreamOnHost`], or for a stream of
+/// Every other export returns [`Error::NotOrdered`], [`Error::StreamOnHost`], or for a stream of
 /// another device [`Error::DeviceMismatch`].
 ///
 /// Device memory that this program exported for a stream or for the host, and
@@ -119,6 +120,7 @@ impl<T: sealed::ElementCheck> ImportedElement for T {}
 mod sealed {
     use super::ImportedTensor;
     use crate::dtype::DataType;
+    use crate::element::RecordType;
     use crate::error::Error;
 
     /// The requirements that `ImportedStorage::new` checks for a type of elements.
@@ -127,12 +129,22 @@ mod sealed {
         const DTYPE: Option<DataType>;
         /// The axes of each element.
         const AXES: &'static [i64];
+        /// The data type that messages advise: the same, and for [`As`](super::As) the one that the
+        /// elements are converted to.
+        const ADVISED: Option<DataType> = Self::DTYPE;
+        /// Whether the elements are converted while they are read, so that the memory has others.
+        const IS_CONVERTED: bool = false;
+        /// The same as a type: [`Stored`](super::Stored) or [`WhileRead`](super::WhileRead).
+        type Converted;
+        /// The fields, if the elements are records.
+        const RECORD: Option<&'static RecordType> = None;
 
         fn check(tensor: &ImportedTensor) -> Result<(), Error>;
     }
 }
 
 impl sealed::ElementCheck for AnyElement {
+    type Converted = Stored;
     const DTYPE: Option<DataType> = None;
     const AXES: &'static [i64] = &[];
 
@@ -141,14 +153,60 @@ impl sealed::ElementCheck for AnyElement {
     }
 }
 
+impl<T: Number, C: Conversion> sealed::ElementCheck for As<T, C> {
+    type Converted = WhileRead;
+    const DTYPE: Option<DataType> = None;
+    const AXES: &'static [i64] = &[];
+    const ADVISED: Option<DataType> = Some(<T as Element>::DTYPE);
+    const IS_CONVERTED: bool = true;
+
+    fn check(tensor: &ImportedTensor) -> Result<(), Error> {
+        check_as::<T, C>(tensor)
+    }
+}
+
 impl<T: Readable> sealed::ElementCheck for T {
+    type Converted = Stored;
     const DTYPE: Option<DataType> = Some(T::DTYPE);
     const AXES: &'static [i64] = <T as Element>::AXES;
+    const RECORD: Option<&'static RecordType> = <T as Element>::RECORD;
 
     fn check(tensor: &ImportedTensor) -> Result<(), Error> {
         let typed = tensor.typed::<T>()?;
+        // The type is checked for memory of the host only, which has addresses.
         check_imported(typed.first, tensor.dtype(), tensor.device())
     }
+}
+
+/// The elements are those in memory.
+#[derive(Debug)]
+pub enum Stored {}
+
+/// The elements are converted while they are read.
+#[derive(Debug)]
+pub enum WhileRead {}
+
+/// Elements of a type that [`Convert`](crate::python::Convert) can copy to: not [`As`].
+#[cfg(feature = "pyo3")]
+#[diagnostic::on_unimplemented(
+    message = "`Convert` cannot be combined with `As`",
+    label = "`As` converts elements while they are read",
+    note = "write `Convert<PyTensor<'_, f64>>` in place of `Convert<PyTensor<'_, As<f64>>>`"
+)]
+pub trait AreStored {}
+
+#[cfg(feature = "pyo3")]
+impl AreStored for Stored {}
+
+/// Rejects [`As`] where the memory itself is used.
+pub(crate) struct IsStored<T>(PhantomData<T>);
+
+impl<T: ImportedElement> IsStored<T> {
+    pub(crate) const OK: () = assert!(
+        !T::IS_CONVERTED,
+        "`As` is for elements that are read: an argument `PyTensor<'_, As<f32>>`, or `elements_as`; name \
+         the type in memory, or use `AnyElement`"
+    );
 }
 
 impl<T: ImportedElement> ImportedStorage<T> {
@@ -156,13 +214,14 @@ impl<T: ImportedElement> ImportedStorage<T> {
     ///
     /// # Errors
     ///
-    /// For a `T` other than [`AnyElement`]: [`Error::NotOnHost`], [`Error::NoBackend`] for pinned
+    /// For a `T` other than [`AnyElement`]: [`Error::NotOnHost`], [`Error::NotOrdered`] for pinned
     /// memory that was exported for a stream, [`Error::ElementMismatch`],
     /// [`Error::AxesMismatch`] for elements that are arrays, and [`Error::Misaligned`] if an element
     /// is not aligned to the size of one lane, or of one part of a complex number. On an error the
     /// tensor is released.
     #[inline]
     pub fn new(tensor: impl Into<ImportedTensor>) -> Result<Self, Error> {
+        let () = IsStored::<T>::OK;
         let tensor = tensor.into();
         T::check(&tensor)?;
         let for_host = T::DTYPE.is_some();
@@ -255,6 +314,7 @@ impl<T> ImportedStorage<T> {
     ///
     /// Those of [`new`](Self::new).
     pub fn typed<U: ImportedElement>(self) -> Result<ImportedStorage<U>, Error> {
+        let () = IsStored::<U>::OK;
         U::check(&self.tensor)?;
         let for_host = self.for_host || U::DTYPE.is_some();
         Ok(ImportedStorage { tensor: self.tensor, for_host, elements: PhantomData })
@@ -347,8 +407,14 @@ impl<T: ImportedElement> Storage for ImportedStorage<T> {
     fn share(&self) -> Option<SharedOwner> {
         SharedOwner::new(self.of_any())
     }
+
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        T::RECORD
+    }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: ImportedElement> AsLayout for ImportedStorage<T> {
     #[inline(always)]
     fn layout(&self) -> Layout<'_> {

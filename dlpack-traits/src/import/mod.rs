@@ -6,16 +6,9 @@
 //! are for memory that no one else writes ([`Frozen`]) or that no one else accesses
 //! ([`Exclusive`]).
 
-mod block;
-#[cfg(feature = "pyo3")]
 mod cast;
 mod copied;
-mod dims;
-mod element_iter;
 mod elements;
-mod elements_copied;
-mod elements_mut;
-mod elements_part;
 mod from_dims;
 mod from_tensor;
 mod import_error;
@@ -25,24 +18,22 @@ mod imported_memory;
 mod imported_slice;
 mod imported_storage;
 mod managed;
-mod node;
 mod overlaps;
 mod owned_slice;
 mod policy;
-mod raw;
-mod raw_bits;
-mod rows;
+mod reader;
 mod shape;
 mod slices;
 mod sub_view;
-mod typed;
-mod validate;
 
+pub use cast::{As, Conversion, ElementsAs, Lossless, Lossy, Number};
 #[cfg(feature = "pyo3")]
-pub(crate) use cast::{CastError, is_allowed};
-pub use elements::Elements;
-pub use elements_mut::ElementsMut;
-pub use elements_part::{ElementsPart, ElementsPartMut};
+pub(crate) use cast::{
+    CastError, Kind, digits, has_range, is_allowed, is_widened, keeps_values, kind_of,
+};
+#[cfg(feature = "pyo3")]
+pub use elements::{Arguments, ElementFn};
+pub use elements::{Elements, ElementsMut, ElementsPart, ElementsPartMut, RawBits, Zip};
 pub use from_dims::FromDims;
 pub use from_tensor::{FromElements, ImportStorage};
 #[cfg(feature = "pyo3")]
@@ -54,14 +45,17 @@ pub use imported_slice::ImportedSlice;
 pub use imported_storage::{AnyElement, ImportedElement, ImportedStorage};
 pub use owned_slice::OwnedSlice;
 pub use policy::ImportPolicy;
-pub use raw_bits::RawBits;
 pub use slices::{Exclusive, Frozen};
 
 pub(crate) use copied::ElementCopy;
+#[cfg(feature = "pyo3")]
+pub(crate) use elements::Map;
+#[cfg(any(feature = "ndarray_0_16", feature = "ndarray_0_17"))]
+pub(crate) use elements::Typed;
 pub(crate) use from_dims::number;
 pub(crate) use from_tensor::{elements_are, on_host};
 #[cfg(feature = "pyo3")]
-pub(crate) use raw::Unmanaged;
-pub(crate) use raw::read_array;
-#[cfg(feature = "ndarray")]
-pub(crate) use typed::Typed;
+pub(crate) use imported_storage::{AreStored, IsStored};
+#[cfg(feature = "pyo3")]
+pub(crate) use reader::Unmanaged;
+pub(crate) use reader::read_array;

@@ -1,6 +1,7 @@
 //! Whether two imported tensors share memory: [`ImportedTensor::overlaps`].
 
 use super::ImportedTensor;
+use crate::device::Device;
 
 impl ImportedTensor {
     /// Whether an element of this tensor and one of `other` share a byte, so that a write to one
@@ -8,8 +9,9 @@ impl ImportedTensor {
     ///
     /// `false` is exact for addresses. `true` may be wrong if both spans of memory intersect and the
     /// elements lie between each other in an irregular way; the channels of an image, or the real
-    /// and the imaginary parts of an array, do not overlap. On a device without addresses, tensors
-    /// of two handles do not overlap.
+    /// and the imaginary parts of an array, do not overlap. Tensors of two handles do not overlap on
+    /// devices of OpenCL, Vulkan, Metal and WebGPU; on a vendor's own device they are compared as
+    /// addresses.
     ///
     /// ```
     /// use dlpack_traits::{DLPackExport, SharedTensor};
@@ -24,19 +26,18 @@ impl ImportedTensor {
         if is_empty(self) || is_empty(other) {
             return false;
         }
-        let handles = [self, other].map(|tensor| !tensor.device().has_addresses());
-        if handles != [false; 2]
-            && (self.device() != other.device() || self.data_ptr() != other.data_ptr())
-        {
+        let devices = [self.device(), other.device()];
+        let apart = devices[0] != devices[1];
+        if apart && !devices.into_iter().all(Device::has_addresses) {
             return false;
         }
-        // Bytes from address 0, or from the start of the object of the handle.
+        if devices[0].has_handles() && self.data_ptr() != other.data_ptr() {
+            return false;
+        }
+        // Bytes from address 0, or from the number of the handle: `data` of a vendor's own device may
+        // be either.
         let first = |tensor: &Self| {
-            if tensor.device().has_addresses() {
-                tensor.data_ptr().addr() as i128
-            } else {
-                tensor.byte_offset().into()
-            }
+            (tensor.data_ptr().addr() as i128).saturating_add(tensor.byte_offset().into())
         };
         let (first, second) = (first(self), first(other));
         let span = |tensor: &Self, from: i128| {

@@ -8,7 +8,6 @@ use core::iter::FusedIterator;
 use core::slice;
 
 use super::ImportedTensor;
-use super::typed::Positions;
 use crate::element::{AnyBits, Readable};
 use crate::error::Error;
 use crate::storage::Access;
@@ -189,7 +188,7 @@ impl<'a> Frozen<'a> {
     ) -> Result<impl ExactSizeIterator<Item = &'a T> + FusedIterator, Error> {
         let typed = self.tensor.typed_any_bits::<T>()?;
         let first = typed.as_aligned::<T>()?.cast::<u8>();
-        Ok(Positions::of(typed).map(move |position| {
+        Ok(typed.positions::<T>().map(move |position| {
             let element = first.wrapping_offset(position);
             // SAFETY: by 4 of `from_raw` the offset leads to an element of the same
             // allocation. The element is aligned, any bits are a valid `T`, and by 4 of
@@ -305,7 +304,7 @@ impl<'a> Exclusive<'a> {
     ) -> Result<impl ExactSizeIterator<Item = &mut T> + FusedIterator, Error> {
         let typed = self.tensor.typed_any_bits::<T>()?;
         let first = typed.as_aligned::<T>()?.cast::<u8>();
-        Ok(Positions::of(typed).map(move |position| {
+        Ok(typed.positions::<T>().map(move |position| {
             let element = first.wrapping_offset(position);
             // SAFETY: by 4 of `from_raw` the offset leads to an element of the same
             // allocation. The element is aligned, any bits are a valid `T`, and by 4 of

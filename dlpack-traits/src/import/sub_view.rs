@@ -1,16 +1,18 @@
-//! Views of a part of an import, zero-copy: `select`, `narrow`, `permute`, `reverse` of an
-//! [`ImportedTensor`] and of an [`ImportedStorage`].
+//! Views of a part of an import, zero-copy: `select`, `narrow`, `permute`, `reverse`,
+//! `broadcast_to` of an [`ImportedTensor`] and of an [`ImportedStorage`].
 //!
 //! A view is a node of its own, which keeps the node that owns the memory
-//! ([`Owner`](super::node::Owner)). Its elements are elements of the import, so the checks here are
-//! those of the axes and indices; [`Metadata::part`](super::validate::Metadata::part) computes
+//! ([`Owner`](super::reader::node::Owner)). Its elements are elements of the import, so the checks here are
+//! those of the axes and indices; [`Metadata::part`](super::reader::validate::Metadata::part) computes
 //! the bytes by the validation of an import.
 
 use core::ops::{Bound, RangeBounds};
 
-use super::node::Node;
+use super::reader::node::Node;
 use super::{ImportedElement, ImportedStorage, ImportedTensor};
+use crate::dims::{AsDims, Dims};
 use crate::error::Error;
+use crate::strides::MAX_NDIM;
 
 /// The difference between a tensor and its view.
 #[derive(Clone, Copy)]
@@ -23,6 +25,8 @@ enum View<'a> {
     Permute(&'a [usize]),
     /// The indices of an axis in descending order.
     Reverse(usize),
+    /// These dimensions, by repetition.
+    Broadcast(&'a [i64]),
 }
 
 /// Methods that return a view: other elements, or another order, in the memory of the same producer.
@@ -119,6 +123,33 @@ impl ImportedTensor {
         self.view(self.ndim(), View::Reverse(axis))
     }
 
+    /// The elements repeated to a shape, as `numpy.broadcast_to`: new axes before the others, and axes of
+    /// one index, are repeated by a stride of 0. The memory is not copied, and the result cannot be written.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error, OwnedTensor};
+    ///
+    /// let row = OwnedTensor::new(vec![1, 2, 3], &[1, 3])?.into_dlpack()?.import()?;
+    /// let matrix = row.broadcast_to(&[2, 3])?;
+    /// assert_eq!((matrix.shape(), matrix.strides()), (&[2, 3][..], &[0, 1][..]));
+    /// assert_eq!(matrix.elements::<i32>()?.to_vec()?, [1, 2, 3, 1, 2, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ShapesDiffer`] for a dimension that is neither equal nor 1; [`Error::RanksDiffer`] for
+    /// fewer dimensions than the tensor has; [`Error::NegativeDim`], [`Error::TooManyDims`],
+    /// [`Error::SizeOverflow`]; those of [`Dims::of`]; [`Error::OutOfMemory`].
+    pub fn broadcast_to(self, shape: &(impl AsDims + ?Sized)) -> Result<Self, Error> {
+        self.repeated(Dims::of(shape)?.as_slice())
+    }
+
+    /// As [`broadcast_to`](Self::broadcast_to); the memory has another owner.
+    pub(crate) fn repeated(&self, shape: &[i64]) -> Result<Self, Error> {
+        self.view(self.ndim(), View::Broadcast(shape))
+    }
+
     /// A view that shares the ownership, whose first axes, `rank` of them, may change.
     fn view(&self, rank: usize, view: View<'_>) -> Result<Self, Error> {
         let (shape, strides) = (self.shape(), self.strides());
@@ -166,6 +197,26 @@ impl ImportedTensor {
                 let (dim, stride) = at(axis)?;
                 let last = dim.saturating_sub(1).wrapping_mul(stride);
                 self.part(ndim, replaced(axis, (dim, stride.wrapping_neg())), last)
+            }
+            View::Broadcast(to) => {
+                let new = to.len().checked_sub(rank);
+                let new = new.ok_or(Error::RanksDiffer { expected: rank, found: to.len() })?;
+                let ndim = ndim.saturating_add(new);
+                if ndim > MAX_NDIM {
+                    return Err(Error::TooManyDims { ndim });
+                }
+                if let Some((axis, &dim)) = to.iter().enumerate().find(|(_, dim)| **dim < 0) {
+                    return Err(Error::NegativeDim { axis, dim });
+                }
+                let own = to.iter().skip(new).zip(pairs.clone().take(rank));
+                for (axis, (&found, (expected, _))) in own.clone().enumerate() {
+                    if expected != found && expected != 1 {
+                        return Err(Error::ShapesDiffer { axis, expected, found });
+                    }
+                }
+                let own = own.map(|(&to, (dim, stride))| (to, if dim == to { stride } else { 0 }));
+                let before = to.iter().take(new).map(|&dim| (dim, 0));
+                self.part(ndim, before.chain(own).chain(pairs.skip(rank)), 0)
             }
         }
     }
@@ -259,6 +310,15 @@ impl<T: ImportedElement> ImportedStorage<T> {
     /// Those of [`ImportedTensor::reverse`].
     pub fn reverse(&self, axis: usize) -> Result<Self, Error> {
         self.view(View::Reverse(axis))
+    }
+
+    /// The elements repeated to a shape: [`ImportedTensor::broadcast_to`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ImportedTensor::broadcast_to`].
+    pub fn broadcast_to(&self, shape: &(impl AsDims + ?Sized)) -> Result<Self, Error> {
+        self.view(View::Broadcast(Dims::of(shape)?.as_slice()))
     }
 
     /// A view, which is another owner of the same memory.

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::managed::Release;
-use crate::managed::release::Call;
+use crate::managed::release::{Call, Deleter};
 
 /// A C struct that owns a tensor: [`DLManagedTensorVersioned`], or the legacy
 /// [`DLManagedTensor`]. This trait is sealed.
@@ -23,7 +23,7 @@ mod sealed {
 
     use crate::ffi::{DLPackVersion, DLTensor};
     use crate::managed::Release;
-    use crate::managed::release::Call;
+    use crate::managed::release::{Call, Deleter};
 
     /// The operations of this crate on such a struct.
     pub trait ManagedStruct: Copy + 'static {
@@ -37,17 +37,13 @@ mod sealed {
         const MANAGER_CTX: usize;
         /// Offset of the deleter.
         const DELETER: usize;
+        /// The obligation to call a deleter, as data.
+        const CALL: fn(NonNull<Self>, Option<Deleter<Self>>) -> Call;
 
         /// The tensor.
         fn tensor(&self) -> &DLTensor;
         /// The flags; `None` in the legacy struct, which has no flags.
         fn flags(&self) -> Option<&u64>;
-        /// The function that releases the tensor.
-        fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
-
-        /// The obligation to call a deleter, as data.
-        fn call(this: NonNull<Self>, deleter: Option<unsafe extern "C" fn(*mut Self)>) -> Call;
-
         /// The version, which determines whether the fields after `flags` can be read;
         /// `None` in the legacy struct, which has no versions.
         ///
@@ -62,18 +58,6 @@ mod sealed {
             Some(unsafe { &*version.cast::<DLPackVersion>() })
         }
 
-        /// The function that releases the tensor.
-        ///
-        /// # Safety
-        ///
-        /// 1. As for [`version_field`](Self::version_field).
-        #[inline]
-        unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
-            let deleter = this.as_ptr().wrapping_byte_add(Self::DELETER);
-            // SAFETY: by 1 the field is inside of the struct, aligned and initialized.
-            unsafe { deleter.cast::<Option<unsafe extern "C" fn(*mut Self)>>().read() }
-        }
-
         /// The producer's own pointer, in the argument of a deleter; `None` for NULL.
         ///
         /// # Safety
@@ -86,33 +70,20 @@ mod sealed {
             NonNull::new(unsafe { ctx.cast::<*mut c_void>().read() })
         }
 
-        /// The obligation to call a deleter that was read before.
-        ///
-        /// # Safety
-        ///
-        /// 1. The deleter, if there is one, may be called once with this pointer, by any
-        ///    thread, and dropping the result is that call.
-        #[inline]
-        unsafe fn release_by(
-            this: NonNull<Self>,
-            deleter: Option<unsafe extern "C" fn(*mut Self)>,
-        ) -> Release {
-            // SAFETY: 1. Guaranteed by our caller's 1.
-            unsafe { Release::new(Self::call(this, deleter)) }
-        }
-
         /// The obligation to call the deleter.
         ///
         /// # Safety
         ///
         /// 1. As for [`version_field`](Self::version_field).
-        /// 2. As 1 of [`release_by`](Self::release_by).
+        /// 2. The deleter, if there is one, may be called once with this pointer, by any
+        ///    thread, and dropping the result is that call.
         #[inline(always)]
         unsafe fn release_of(this: NonNull<Self>) -> Release {
-            // SAFETY: 1. Guaranteed by our caller's 1.
-            let deleter = unsafe { Self::read_deleter(this) };
+            let deleter = this.as_ptr().wrapping_byte_add(Self::DELETER);
+            // SAFETY: by 1 the field is inside of the struct, aligned and initialized.
+            let deleter = unsafe { deleter.cast::<Option<Deleter<Self>>>().read() };
             // SAFETY: 1. Guaranteed by our caller's 2.
-            unsafe { Self::release_by(this, deleter) }
+            unsafe { Release::new((Self::CALL)(this, deleter)) }
         }
 
         /// Returns the struct whose deleter this calls, if it is of this type.
@@ -126,6 +97,7 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
     const VERSION: Option<usize> = Some(offset_of!(Self, version));
     const MANAGER_CTX: usize = offset_of!(Self, manager_ctx);
     const DELETER: usize = offset_of!(Self, deleter);
+    const CALL: fn(NonNull<Self>, Option<Deleter<Self>>) -> Call = Call::Versioned;
 
     #[inline]
     fn tensor(&self) -> &DLTensor {
@@ -137,18 +109,8 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
         Some(&self.flags)
     }
 
-    #[inline]
-    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)> {
-        self.deleter
-    }
-
-    #[inline]
-    fn call(this: NonNull<Self>, deleter: Option<unsafe extern "C" fn(*mut Self)>) -> Call {
-        Call::Versioned(this, deleter)
-    }
-
     fn of(release: &Release) -> Option<NonNull<Self>> {
-        release.as_versioned()
+        if let Call::Versioned(managed, _) = release.call { Some(managed) } else { None }
     }
 }
 
@@ -158,6 +120,7 @@ impl sealed::ManagedStruct for DLManagedTensor {
     const VERSION: Option<usize> = None;
     const MANAGER_CTX: usize = offset_of!(Self, manager_ctx);
     const DELETER: usize = offset_of!(Self, deleter);
+    const CALL: fn(NonNull<Self>, Option<Deleter<Self>>) -> Call = Call::Legacy;
 
     #[inline]
     fn tensor(&self) -> &DLTensor {
@@ -169,17 +132,7 @@ impl sealed::ManagedStruct for DLManagedTensor {
         None
     }
 
-    #[inline]
-    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)> {
-        self.deleter
-    }
-
-    #[inline]
-    fn call(this: NonNull<Self>, deleter: Option<unsafe extern "C" fn(*mut Self)>) -> Call {
-        Call::Legacy(this, deleter)
-    }
-
     fn of(release: &Release) -> Option<NonNull<Self>> {
-        release.as_legacy()
+        if let Call::Legacy(managed, _) = release.call { Some(managed) } else { None }
     }
 }

@@ -16,6 +16,7 @@ use core::mem::offset_of;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
+use crate::managed::release::Deleter;
 use crate::managed::{ManagedStruct, ManagedTensor, RawManaged};
 use crate::version::Version;
 
@@ -24,7 +25,7 @@ use crate::version::Version;
 #[repr(C)]
 struct Fields {
     manager_ctx: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
+    deleter: Option<Deleter<DLManagedTensor>>,
 }
 
 /// Offset of the legacy struct in the versioned one.

@@ -2,11 +2,9 @@
 //!
 //! [`Packet`] implements the ownership of an export: the owner is moved to its final place
 //! first, lends its memory there, and is not accessed again until the deleter drops it. For
-//! the proof see `docs/SAFETY.md`.
+//! the proof see `docs/soundness.md`.
 
 mod abi;
-mod allocation;
-mod arc_block;
 mod head;
 mod legacy;
 mod packet;
@@ -18,7 +16,7 @@ pub use release::Release;
 pub use tensor::ManagedTensor;
 
 pub(crate) use abi::ManagedStruct;
-pub(crate) use arc_block::ArcHandle;
+pub(crate) use head::WithHead;
 pub(crate) use packet::{DescribeIn, Lend, Packet};
 pub(crate) use release::{Guard, GuardedRelease};
 pub(crate) use tensor::RawManaged;

@@ -10,27 +10,30 @@
 //! without inlining, three times as long. Instruction counts do not show such a wait; `perf
 //! annotate` does.
 
-use core::mem::{forget, needs_drop};
+use alloc::boxed::Box;
+use core::ffi::c_void;
+use core::mem::{ManuallyDrop, forget, needs_drop};
+use core::ptr::NonNull;
 
 use crate::describe::{Describe, Description, DescriptionMut, Facts, Slot, SlotMut};
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::flags::Flags;
-use crate::managed::allocation::Allocation;
-use crate::managed::head::Head;
+use crate::managed::head::{Head, WithHead};
 use crate::managed::{ManagedStruct, ManagedTensor};
-use crate::panic::catch_panic;
-use crate::storage::{DataRef, SharedOwner, Storage};
+use crate::panic::{catch_panic, catch_second_panic};
+use crate::storage::{DataRef, SharedOwner, Storage, try_place};
 use crate::stream::{ConsumerPlace, StreamArg};
 
 /// The allocation of an export: the owner that keeps the elements alive, in its final
 /// place, and the head with the C struct, shape and strides.
 ///
-/// The head is uninitialized until [`give_away`](Self::give_away). Dropping a packet drops
-/// the owner and frees the allocation.
-pub(crate) struct Packet<O> {
-    place: Allocation<O>,
-}
+/// Owner and head are accessed separately, through raw pointers: a consumer uses the head
+/// while the owner stays in its place.
+///
+/// Invariant: it is a box. The owner and the spill of the slot are initialized; the rest of the
+/// head is not until [`give_away`](Self::give_away).
+pub(crate) struct Packet<O>(NonNull<WithHead<O>>);
 
 impl<O> Packet<O> {
     /// Moves an owner to the place where it stays until the deleter drops it.
@@ -38,11 +41,59 @@ impl<O> Packet<O> {
     /// On failure the owner is dropped.
     #[inline(always)]
     pub(crate) fn place(owner: O) -> Result<Self, Error> {
-        let place = Allocation::allocate()?;
-        // SAFETY: the place is aligned for an owner and contains none yet.
-        unsafe { place.value().write(owner) };
-        Ok(Self { place })
+        Ok(Self::filled(allocate()?, owner))
     }
+
+    /// As [`place`](Self::place), but returns the owner on failure.
+    pub(crate) fn try_place(owner: O) -> Result<Self, (O, Error)> {
+        match allocate() {
+            Ok(place) => Ok(Self::filled(place, owner)),
+            Err(error) => Err((owner, error)),
+        }
+    }
+
+    /// The packet with that owner, in memory from [`allocate`].
+    #[inline(always)]
+    fn filled(place: NonNull<WithHead<O>>, owner: O) -> Self {
+        // SAFETY: the place is aligned for an owner, its first field, and contains none yet.
+        unsafe { place.cast().write(owner) };
+        Self(place)
+    }
+
+    /// The address of the owner.
+    #[inline(always)]
+    fn value(&self) -> NonNull<O> {
+        // It is the first field.
+        self.0.cast()
+    }
+
+    #[inline(always)]
+    fn slot(&self) -> *mut Slot {
+        slot_of(self.0)
+    }
+}
+
+/// The address of the slot in the head.
+#[inline(always)]
+fn slot_of<O>(place: NonNull<WithHead<O>>) -> *mut Slot {
+    place.as_ptr().wrapping_byte_add(WithHead::<O>::SLOT).cast()
+}
+
+/// Allocates memory in which only the spill of the slot is initialized.
+#[inline(always)]
+fn allocate<O>() -> Result<NonNull<WithHead<O>>, Error> {
+    let Some(place) = try_place::<WithHead<O>>() else {
+        return Err(out_of_memory(size_of::<WithHead<O>>()));
+    };
+    let place = NonNull::from(Box::leak(place)).cast();
+    // SAFETY: 1. It is memory for a slot, and no one else has its address.
+    unsafe { Slot::init(slot_of(place)) };
+    Ok(place)
+}
+
+#[cold]
+fn out_of_memory(bytes: usize) -> Error {
+    Error::OutOfMemory { bytes }
 }
 
 impl Packet<SharedOwner> {
@@ -52,7 +103,7 @@ impl Packet<SharedOwner> {
     #[inline(always)]
     pub(crate) fn place_shared(owner: SharedOwner) -> Result<Self, Error> {
         let words = owner.into_words();
-        let place = match Allocation::allocate() {
+        let place = match allocate::<SharedOwner>() {
             Ok(place) => place,
             Err(error) => {
                 // SAFETY: 1. The words are not used again.
@@ -62,8 +113,8 @@ impl Packet<SharedOwner> {
         };
         // SAFETY: 1. The place is aligned for an owner and contains none yet. 2. The words
         // are not used again.
-        unsafe { words.write(place.value().as_ptr()) };
-        Ok(Self { place })
+        unsafe { words.write(place.as_ptr().cast()) };
+        Ok(Self(place))
     }
 }
 
@@ -85,14 +136,14 @@ impl<O: Send + 'static> Packet<O> {
     #[inline(always)]
     pub(crate) fn owner(&self) -> &O {
         // SAFETY: `place` initialized it; a method that borrows it for longer takes `self`.
-        unsafe { self.place.value().as_ref() }
+        unsafe { self.value().as_ref() }
     }
 
     /// Lends the memory of the owner, describes it in this packet, synchronizes it with the
     /// consumer, and returns the tensor.
     ///
     /// [`Lend::lend`] is generic over the lifetime of its argument, so its result is also
-    /// valid for the time until the deleter runs: `docs/SAFETY.md`.
+    /// valid for the time until the deleter runs: `docs/soundness.md`.
     ///
     /// # Errors
     ///
@@ -128,25 +179,73 @@ impl<O: Send + 'static> Packet<O> {
         place: ConsumerPlace,
         flags: Flags,
     ) -> Result<ManagedTensor, Error> {
+        // SAFETY: 1. The packet is given away below, or not used for another description.
+        let facts = unsafe { self.facts(lend, consumer) }?;
+        // SAFETY: 1. The owner lent the memory in its final place, and is not accessed
+        // after that.
+        // 2. Guaranteed by our caller's 1.
+        Ok(unsafe { self.give_away(&facts, place, flags) })
+    }
+
+    /// As [`lend`](Self::lend), but returns the owner with an error.
+    ///
+    /// # Errors
+    ///
+    /// As for [`lend`](Self::lend).
+    pub(crate) fn try_lend(
+        self,
+        lend: impl Lend<O>,
+        consumer: StreamArg<'_>,
+    ) -> Result<ManagedTensor, (O, Error)> {
+        // SAFETY: 1. The packet is given away below, or not used for another description.
+        match unsafe { self.facts(lend, Some(consumer)) } {
+            // SAFETY: 1. The owner lent the memory in its final place, and is not accessed after
+            // that. 2. `facts` synchronized it with that consumer.
+            Ok(facts) => Ok(unsafe { self.give_away(&facts, consumer.place(), Flags::NONE) }),
+            Err(error) => Err((self.take(), error)),
+        }
+    }
+
+    /// Frees the packet, and returns the owner, which lends no memory any more.
+    pub(crate) fn take(self) -> O {
+        let place = self.0.cast();
+        forget(self);
+        // SAFETY: by the invariant it is initialized, and it is the first field.
+        let owner = unsafe { place.cast::<O>().read() };
+        // SAFETY: 1. Only this function has the address. The owner in the packet was moved out, and
+        // a `ManuallyDrop` of it has the same layout.
+        unsafe { release::<ManuallyDrop<O>>(place) };
+        owner
+    }
+
+    /// Lends the memory of the owner, describes it in this packet, and synchronizes it with the
+    /// consumer if there is one.
+    ///
+    /// # Safety
+    ///
+    /// 1. If the result is `Ok`, the owner is not accessed until the deleter drops it, or its memory
+    ///    is not used.
+    #[inline(always)]
+    unsafe fn facts(
+        &self,
+        lend: impl Lend<O>,
+        consumer: Option<StreamArg<'_>>,
+    ) -> Result<Facts, Error> {
         // SAFETY: 1. Only this function accesses the slot, until `into_facts` ends the
         // description.
         // 2. `allocate` initialized the spill.
-        let out = Describe::new(unsafe { SlotMut::at(self.place.slot()) });
+        let out = Describe::new(unsafe { SlotMut::at(self.slot()) });
         // SAFETY: nothing else borrows the owner. The borrow is treated as alive until the
-        // deleter runs: the owner is not accessed any more, and what it lends is stored
-        // only in the packet.
-        let owner = unsafe { self.place.value().as_mut() };
+        // deleter runs: by 1 the owner is not accessed any more, and what it lends is stored
+        // only in the packet. After an error nothing uses what it lent.
+        let owner = unsafe { self.value().as_mut() };
         let checked = lend.lend(owner, out)?.into_checked();
         if let Some(consumer) = consumer {
             // SAFETY: 1. The owner lent the memory in its final place, and is still
             // borrowed there.
             unsafe { checked.facts.sync_for(consumer) }?;
         }
-        let facts = checked.into_facts(self.place.slot())?;
-        // SAFETY: 1. The owner lent the memory in its final place, and is not accessed
-        // after that.
-        // 2. Guaranteed by our caller's 1.
-        Ok(unsafe { self.give_away(&facts, place, flags) })
+        checked.into_facts(self.slot())
     }
 
     /// Writes the rest of the head and returns the tensor.
@@ -163,8 +262,10 @@ impl<O: Send + 'static> Packet<O> {
         synchronized: ConsumerPlace,
         flags: Flags,
     ) -> ManagedTensor {
-        let (head, ctx) = (self.place.head(), self.place.into_ctx());
+        let (place, ctx) = (self.0, self.0.cast::<c_void>());
         forget(self);
+        // SAFETY: by the invariant the field is inside of the box.
+        let head = unsafe { place.byte_add(WithHead::<O>::HEAD) }.cast();
         // SAFETY: 1. Only this packet has the address of its head, and by 1 the owner lends
         // the memory until it is dropped, which the deleter does. 2. `O` is
         // `Send + 'static`. 3. Guaranteed by our caller's 2.
@@ -195,7 +296,7 @@ impl Packet<SharedOwner> {
         let (data, slot) = match &packet {
             // SAFETY: nothing else borrows the owner. The borrow is treated as alive until
             // the deleter runs: the owner is not accessed any more.
-            Some(packet) => (unsafe { packet.place.value().as_ref() }.data(), packet.place.slot()),
+            Some(packet) => (unsafe { packet.value().as_ref() }.data(), packet.slot()),
             None => (DataRef::refused(&Error::NotShareable), &raw mut aside),
         };
         // SAFETY: 1. Only this function accesses the slot, until `into_relocated_facts` ends the
@@ -221,9 +322,37 @@ impl<O> Drop for Packet<O> {
     /// Frees a packet that was not exported.
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: 1. Only `self` has the address. 2. `place` initialized the owner.
-        unsafe { self.place.discard() }
+        // SAFETY: 1. Only `self` has the address.
+        unsafe { discard(self.0.cast(), release::<O>) }
     }
+}
+
+/// Drops the owner and frees the packet: one outlined function for all types. If this thread is
+/// already unwinding, a panic of the drop is caught.
+///
+/// # Safety
+///
+/// 1. `release` may be called with `ctx`.
+#[cold]
+#[inline(never)]
+unsafe fn discard(ctx: NonNull<c_void>, release: unsafe fn(NonNull<c_void>)) {
+    // SAFETY: guaranteed by our caller's 1.
+    catch_second_panic(|| unsafe { release(ctx) });
+}
+
+/// Drops the owner and frees the packet, even if the drop panics.
+///
+/// # Safety
+///
+/// 1. `packet` is the address of a [`Packet`] of the same `O`, and nothing uses the memory again.
+#[inline(always)]
+unsafe fn release<O>(packet: NonNull<c_void>) {
+    let place = packet.cast::<WithHead<ManuallyDrop<O>>>();
+    // SAFETY: by 1 and the invariant it is a box, whose owner and spill are initialized.
+    let mut place = unsafe { Box::from_raw(place.as_ptr()) };
+    // The box would drop it by a call (measured: 7 instructions per export of an import).
+    // SAFETY: the owner is not used again. The box is dropped after it.
+    unsafe { ManuallyDrop::drop(&mut place.value) };
 }
 
 /// Drops the owner and frees the packet. Any thread may call it.
@@ -243,10 +372,8 @@ impl<O> Drop for Packet<O> {
 unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
     // SAFETY: 1. By 1 it points to such a struct.
     let Some(ctx) = (unsafe { DLManagedTensorVersioned::read_ctx(managed) }) else { return };
-    // SAFETY: 1. `Packet` stored the address of the packet there.
-    let place = unsafe { Allocation::<O>::from_ctx(ctx) };
-    // SAFETY: 1. By 2 nothing uses it again. 2. `Packet` initialized the owner.
-    let run = move || unsafe { place.release() };
+    // SAFETY: 1. `Packet` stored the address there, and by 2 nothing uses the memory again.
+    let run = move || unsafe { release::<O>(ctx) };
     if needs_drop::<O>() {
         // The packet is freed either way, and a deleter cannot report the panic.
         let _ = catch_panic(run);

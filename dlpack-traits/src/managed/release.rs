@@ -11,7 +11,7 @@ use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 /// struct.
 #[derive(Debug)]
 pub struct Release {
-    call: Call,
+    pub(super) call: Call,
 }
 
 /// A [`Release`] that is dropped by a guard, if there is one, which can set up the environment
@@ -30,17 +30,17 @@ pub(crate) struct GuardedRelease {
 /// it.
 pub(crate) type Guard = fn(Release);
 
+/// The function that releases a tensor.
+pub(super) type Deleter<A> = unsafe extern "C" fn(*mut A);
+
 /// The deleter and its argument. A NULL deleter is not called.
 ///
 /// All functions are `extern "C"`: no panic leaves them, and the drop of a [`Release`] needs no code
 /// for one (measured, with [`GuardedRelease::guarded`]: 1 ns per import).
 #[derive(Clone, Copy, Debug)]
 pub enum Call {
-    Versioned(
-        NonNull<DLManagedTensorVersioned>,
-        Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
-    ),
-    Legacy(NonNull<DLManagedTensor>, Option<unsafe extern "C" fn(*mut DLManagedTensor)>),
+    Versioned(NonNull<DLManagedTensorVersioned>, Option<Deleter<DLManagedTensorVersioned>>),
+    Legacy(NonNull<DLManagedTensor>, Option<Deleter<DLManagedTensor>>),
     /// The owner of a tensor without a struct, and the function that releases it.
     #[cfg(feature = "pyo3")]
     Owner(NonNull<c_void>, unsafe extern "C" fn(NonNull<c_void>)),
@@ -86,16 +86,6 @@ impl Release {
     /// Calls nothing when it is dropped.
     pub(crate) const fn nothing() -> Self {
         Self { call: Call::Nothing }
-    }
-
-    /// The struct, if it is the versioned one.
-    pub(crate) fn as_versioned(&self) -> Option<NonNull<DLManagedTensorVersioned>> {
-        if let Call::Versioned(managed, _) = self.call { Some(managed) } else { None }
-    }
-
-    /// The struct, if it is the legacy one.
-    pub(crate) fn as_legacy(&self) -> Option<NonNull<DLManagedTensor>> {
-        if let Call::Legacy(managed, _) = self.call { Some(managed) } else { None }
     }
 
     /// Calls the deleter, unless it has already been called.

@@ -266,10 +266,9 @@ impl<A: Abi> Drop for RawManaged<A> {
     /// Releases a tensor that was not given to a consumer.
     #[inline]
     fn drop(&mut self) {
-        let deleter = self.managed().deleter();
-        // SAFETY: 1. By 2 of `from_raw` the deleter may be called once, and after `drop` no
-        // one uses the struct.
-        drop(unsafe { A::release_by(self.managed, deleter) });
+        // SAFETY: 1. By 1 of `from_raw`. 2. By 2 of `from_raw` the deleter may be called once,
+        // and after `drop` no one uses the struct.
+        drop(unsafe { A::release_of(self.managed) });
     }
 }
 

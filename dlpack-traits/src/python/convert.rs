@@ -6,8 +6,8 @@ use core::fmt;
 
 use pyo3::Borrowed;
 use pyo3::exceptions::{
-    PyBufferError, PyException, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError,
-    PyTypeError, PyValueError,
+    PyAttributeError, PyBufferError, PyException, PyIndexError, PyMemoryError, PyOverflowError,
+    PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
@@ -70,6 +70,29 @@ pub(in crate::python) fn exchange_error(error: Error) -> PyErr {
         | Error::StreamUntracked { .. } => error.into(),
         _ => PyBufferError::new_err(error.to_string()),
     }
+}
+
+/// The name of the attribute of an exception for a tensor without memory.
+const WITHOUT_MEMORY: &str = "dlpack_without_memory";
+
+/// Makes the exception for an invalid tensor, whose producer is in Python.
+#[cold]
+pub(super) fn invalid(error: Error) -> PyErr {
+    let raised = exchange_error(error);
+    if matches!(error, Error::NullData) {
+        Python::attach(|py| {
+            if let Err(error) = raised.value(py).setattr(WITHOUT_MEMORY, true) {
+                discard(py, error);
+            }
+        });
+    }
+    raised
+}
+
+/// Whether an exception is about a tensor that has elements and no memory: freed memory of PyTorch,
+/// for example, of which `numpy.asarray` makes an array of arbitrary values.
+pub(super) fn is_without_memory(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
+    Ok(error.value(py).getattr_opt(WITHOUT_MEMORY)?.is_some())
 }
 
 impl From<ImportError> for PyErr {
@@ -248,6 +271,18 @@ pub(super) fn ok_unless_exit<T>(py: Python<'_>, result: PyResult<T>) -> PyResult
     match result {
         Err(error) if is_exit(py, &error) => Err(error),
         result => Ok(ok_or_discard(py, result)),
+    }
+}
+
+/// Returns an attribute that code read; `None` for an `AttributeError`, which is dropped at once.
+///
+/// # Errors
+///
+/// Any other exception.
+pub(super) fn unless_missing<T>(py: Python<'_>, attribute: PyResult<T>) -> PyResult<Option<T>> {
+    match attribute {
+        Err(error) if !error.is_instance_of::<PyAttributeError>(py) => Err(error),
+        attribute => Ok(ok_or_discard(py, attribute)),
     }
 }
 

@@ -56,7 +56,7 @@
 //! | own the tensor of an object | [`from_dlpack`]; [`from_dlpack_with`] to request a device, a copy or a stream |
 //! | read it during a call, on the current stream of its library | [`with_tensor`] |
 //! | read it during a call without taking ownership, while no code changes the object | `unsafe` [`with_view`] |
-//! | let the library of an argument allocate a result | [`allocate`], [`allocate_like`] |
+//! | let the library of an argument allocate a result | [`allocate`] |
 //! | make an object of a given type from a Rust tensor | [`to_object`] |
 //!
 //! The imports and [`to_object`] use the exchange table of the object's type if it has one that
@@ -112,29 +112,22 @@
 //! | any other | another library raised it, and it is passed on unchanged; or NumPy is missing (`ModuleNotFoundError`) |
 //! | `RuntimeError` | code of the class panicked, or the object is in use; an [`Error`](crate::Error) that a function of yours returns by `?` says that the runtime of a device failed or that its library is missing |
 
-#[cfg(feature = "pyo3")]
-mod adopt;
-#[cfg(feature = "pyo3")]
 mod argument;
-#[cfg(feature = "pyo3")]
 mod array_like;
-#[cfg(feature = "pyo3")]
 mod capsule;
-#[cfg(feature = "pyo3")]
 mod class;
-#[cfg(feature = "pyo3")]
 mod convert;
+mod dispatch;
+mod elementwise;
 mod export;
 mod import;
-#[cfg(feature = "pyo3")]
 mod interpreter;
-#[cfg(feature = "pyo3")]
 mod numpy;
-#[cfg(feature = "pyo3")]
 mod result;
+#[cfg(feature = "stubs")]
+mod stubs;
 mod table;
 
-#[cfg(feature = "pyo3")]
 pub use crate::exchange::{Importable, NotImportable};
 /// The element type of an argument that accepts every dtype: `PyTensor<'_, AnyElement, 2>`. It
 /// is the default of [`PyTensor`], [`PyTensorMut`] and [`PyDeviceTensor`].
@@ -153,31 +146,23 @@ pub use crate::exchange::{Importable, NotImportable};
 ///     })
 /// }
 /// ```
-#[cfg(feature = "pyo3")]
 #[doc(inline)]
 pub use crate::import::AnyElement;
-#[cfg(feature = "pyo3")]
+pub use crate::import::{Arguments, ElementFn};
 pub use argument::{
-    ANY_RANK, AtMost, Convert, Convertible, Exact, FromTensor, PyDeviceTensor, PyTensor,
-    PyTensorMut, PyTensors,
+    ANY_RANK, AtMost, Convert, Convertible, Exact, FromTensor, Operand, PyDeviceTensor, PyRecords,
+    PyTensor, PyTensorMut, PyTensors,
 };
-#[cfg(feature = "pyo3")]
-pub use class::builder::{ClassBuilder, Importing, add_class, class, install};
-#[cfg(feature = "pyo3")]
+pub use class::{ClassBuilder, Importing, add_class, class};
+#[doc(inline)]
+pub use dispatch::{all_typed, dispatch};
+pub use elementwise::{Elementwise, elementwise};
 pub use export::export_class::ExportClass;
-#[cfg(feature = "pyo3")]
-pub use import::allocate::{Allocated, allocate, allocate_like};
-#[cfg(feature = "pyo3")]
+pub use import::allocate::{Allocated, allocate};
 pub use import::from_dlpack::{from_dlpack, from_dlpack_with};
-#[cfg(feature = "pyo3")]
 pub use import::import_options::ImportOptions;
-#[cfg(feature = "pyo3")]
 pub use import::with_tensor::{BorrowedTensor, CurrentStream, with_tensor, with_view};
-#[cfg(feature = "pyo3")]
-pub use result::{IntoPython, LibraryOf, Numpy, PyOutput, allocate_output};
-#[cfg(feature = "pyo3")]
-pub use table::publish::publish;
-#[cfg(feature = "pyo3")]
+pub use result::{IntoPython, LibraryOf, Numpy, PyLike, PyOutput, allocate_output};
+pub use table::publish;
 pub use table::py_host::PyHost;
-#[cfg(feature = "pyo3")]
 pub use table::to_object::to_object;

@@ -6,7 +6,7 @@ use core::alloc::Layout;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use super::huge_pages::prefer_huge_pages;
+use super::try_alloc::prefer_huge_pages;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 

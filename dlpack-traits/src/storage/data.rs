@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use crate::device::Device;
 use crate::dtype::DataType;
-use crate::element::{Element, SizeMatches};
+use crate::element::{Element, FieldType, SizeMatches};
 use crate::error::Error;
 use crate::storage::Access;
 use crate::storage::memory::{ForeignInfo, Memory, OwnLayout, Window};
@@ -41,7 +41,7 @@ impl<'a> DataRef<'a> {
         let () = SizeMatches::<T>::OK;
         let ptr = elements.as_ptr().cast::<u8>().cast_mut();
         let byte_len = size_of_val(elements);
-        let window = Window::whole(ptr, byte_len);
+        let window = Window::at(ptr, byte_len);
         Self::new(Memory::new(window, T::DTYPE, Device::CPU, Access::Frozen)).with_axes(T::AXES)
     }
 
@@ -78,7 +78,7 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        let window = Window::whole(ptr.cast_mut(), byte_len);
+        let window = Window::whole(ptr.cast_mut(), byte_len, device);
         Self::new(Memory::new(window, dtype, device, Access::Frozen))
     }
 
@@ -104,7 +104,7 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        let window = Window::whole(ptr, byte_len);
+        let window = Window::whole(ptr, byte_len, device);
         Self::new(Memory::new(window, dtype, device, Access::Shared))
     }
 
@@ -135,7 +135,7 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        let window = Window::whole(ptr.cast_mut(), byte_len);
+        let window = Window::whole(ptr.cast_mut(), byte_len, device);
         Self::new(Memory::new(window, dtype, device, Access::SharedReadOnly))
     }
 
@@ -237,6 +237,21 @@ impl<'a> DataRef<'a> {
         self
     }
 
+    /// As [`synchronized_by`](Self::synchronized_by), by an object that checks itself whether the
+    /// device of a consumer's stream can work on the memory.
+    ///
+    /// # Safety
+    ///
+    /// 1. and 2. As of `synchronized_by`, for a stream of any device.
+    #[inline]
+    pub(crate) const unsafe fn synchronized_by_backend<S: Synchronize>(
+        mut self,
+        by: &'a S,
+    ) -> Self {
+        self.memory.sync = Some(SyncBy::of_backend(by));
+        self
+    }
+
     #[inline]
     const fn new(memory: Memory) -> Self {
         Self { memory, layout: None, lent: PhantomData }
@@ -283,6 +298,15 @@ impl<'a> DataRef<'a> {
         Some(Self { memory: self.memory.with_dtype(dtype)?, ..self })
     }
 
+    /// The memory of records from a field of the first one on, as parts of the field. The type makes no
+    /// claim about the memory, which is lent as bytes.
+    pub(crate) fn of_field(self, field: FieldType) -> Self {
+        match self.memory.part_of_bytes(field.offset(), field.dtype()) {
+            Some(memory) => Self { memory, ..self },
+            None => Self::refused(&Error::Custom("a field is exported of records only")),
+        }
+    }
+
     /// Marks elements narrower than a byte as padded to one byte each.
     #[inline]
     #[must_use]
@@ -301,21 +325,19 @@ impl<'a> DataRef<'a> {
         self.memory.device
     }
 
-    /// First byte of the memory, or its handle on devices without addresses.
+    /// The address of the first byte of the memory, or its handle.
     pub const fn as_ptr(&self) -> *const u8 {
         self.memory.window.data
     }
 
-    /// Bytes from the handle to the first byte of the memory, on devices without addresses; 0 on
-    /// other devices. A description does not include them: its offset counts from the first byte of
+    /// Bytes from the handle to the first byte of the memory; 0 if [`as_ptr`](Self::as_ptr) is an
+    /// address. A description does not include them: its offset counts from the first byte of
     /// the memory.
     pub const fn byte_offset(&self) -> usize {
-        self.memory.window.byte_offset
-    }
-
-    #[inline]
-    pub(crate) const fn memory(self) -> Memory {
-        self.memory
+        match self.memory.window.in_object {
+            Some(in_object) => in_object.bytes(),
+            None => 0,
+        }
     }
 
     #[inline]
@@ -342,8 +364,7 @@ impl fmt::Debug for DataRef<'_> {
 ///
 /// Like a `&mut`, it is unique: it is neither `Clone` nor `Copy`.
 pub struct DataMut<'a> {
-    memory: Memory,
-    layout: Option<&'a dyn OwnLayout>,
+    data: DataRef<'a>,
     lent: PhantomData<&'a mut [u8]>,
 }
 
@@ -358,10 +379,9 @@ impl<'a> DataMut<'a> {
         let byte_len = size_of_val(elements);
         let access = if T::ANY_BITS { Access::Exclusive } else { Access::Frozen };
         let ptr = elements.as_mut_ptr().cast();
-        let window = Window::whole(ptr, byte_len);
-        let mut memory = Memory::new(window, T::DTYPE, Device::CPU, access);
-        memory.axes = T::AXES;
-        Self::new(memory)
+        let window = Window::at(ptr, byte_len);
+        let memory = Memory::new(window, T::DTYPE, Device::CPU, access);
+        Self::new(DataRef::new(memory).with_axes(T::AXES))
     }
 
     /// Lends memory that is not a Rust slice for reading and writing.
@@ -382,14 +402,14 @@ impl<'a> DataMut<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        let window = Window::whole(ptr, byte_len);
-        Self::new(Memory::new(window, dtype, device, Access::Exclusive))
+        let window = Window::whole(ptr, byte_len, device);
+        Self::new(DataRef::new(Memory::new(window, dtype, device, Access::Exclusive)))
     }
 
     /// Lends no memory, for the given reason; see [`DataRef::refused`].
     #[inline]
     pub const fn refused(reason: &'static Error) -> Self {
-        Self::new(Memory::refused(reason))
+        Self::new(DataRef::refused(reason))
     }
 
     /// As [`DataRef::synchronized_by`], for this loan.
@@ -400,50 +420,37 @@ impl<'a> DataMut<'a> {
     #[inline]
     #[must_use]
     pub const unsafe fn synchronized_by<S: Synchronize>(mut self, by: &'a S) -> Self {
-        self.memory.sync = Some(SyncBy::new(by));
+        self.data.memory.sync = Some(SyncBy::new(by));
         self
     }
 
     #[inline]
-    const fn new(memory: Memory) -> Self {
-        Self { memory, layout: None, lent: PhantomData }
+    const fn new(data: DataRef<'a>) -> Self {
+        Self { data, lent: PhantomData }
     }
 
-    /// The same bytes as elements of another type; `None` if these elements are not bytes.
-    #[inline]
-    pub(crate) fn with_dtype(self, dtype: DataType) -> Option<Self> {
-        Some(Self { memory: self.memory.with_dtype(dtype)?, ..self })
-    }
-
-    /// Marks elements narrower than a byte as padded to one byte each.
-    #[inline]
-    #[must_use]
-    pub(crate) const fn into_padded(mut self) -> Self {
-        self.memory.padded = true;
-        self
-    }
-
-    #[inline]
-    pub(crate) const fn memory_ref(&self) -> &Memory {
-        &self.memory
-    }
-
-    /// The storage, if its elements can have strides.
+    /// Changes the description of the memory.
     #[inline(always)]
-    pub(crate) const fn layout(&self) -> Option<&'a dyn OwnLayout> {
-        self.layout
+    pub(crate) fn map(self, change: impl FnOnce(DataRef<'a>) -> DataRef<'a>) -> Self {
+        Self::new(change(self.data))
+    }
+
+    /// The memory, with the access of this loan.
+    #[inline(always)]
+    pub(crate) const fn as_ref(&self) -> &DataRef<'a> {
+        &self.data
     }
 }
 
 impl<'a> From<DataRef<'a>> for DataMut<'a> {
     #[inline]
     fn from(data: DataRef<'a>) -> Self {
-        Self { memory: data.memory, layout: data.layout, lent: PhantomData }
+        Self::new(data)
     }
 }
 
 impl fmt::Debug for DataMut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.memory.fmt(f)
+        self.data.fmt(f)
     }
 }

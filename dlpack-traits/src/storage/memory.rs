@@ -1,5 +1,6 @@
 //! Lent memory, without its lifetime: [`Memory`], and its bytes: [`Window`].
 
+use core::num::NonZeroUsize;
 use core::panic::RefUnwindSafe;
 use core::ptr::NonNull;
 
@@ -14,23 +15,45 @@ use crate::stream::ConsumerPlace;
 /// The bytes that a storage lends. Offsets of a description count from the first of them, on
 /// every device, and no element is outside of them.
 ///
-/// The C struct for a device without addresses has the offset of the window and that of the
+/// The C struct of memory behind a handle has the offset of the window and that of the
 /// description in one number, so no description reaches the bytes of the object below the window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    /// First byte, or on devices without addresses the handle of the object with the bytes.
+    /// The address of the first byte, or the handle of the object with the bytes.
     pub(crate) data: *mut u8,
-    /// Bytes from the handle to the first byte; 0 on devices with addresses.
-    pub(crate) byte_offset: usize,
+    /// Bytes from the handle to the first byte; `None` if `data` is an address.
+    pub(crate) in_object: Option<InObject>,
     /// Length in bytes. Offset and length together are at most `isize::MAX`.
     pub(crate) byte_len: usize,
 }
 
+/// Bytes from the handle of an object, in the size of a `usize` also as an `Option`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InObject(NonZeroUsize);
+
+impl InObject {
+    /// An offset of at most `isize::MAX`.
+    pub(crate) const fn new(bytes: usize) -> Self {
+        Self(NonZeroUsize::MIN.saturating_add(bytes))
+    }
+
+    pub(crate) const fn bytes(self) -> usize {
+        self.0.get().wrapping_sub(1)
+    }
+}
+
 impl Window {
-    /// All bytes of an allocation or object.
+    /// Bytes at an address.
     #[inline(always)]
-    pub(crate) const fn whole(data: *mut u8, byte_len: usize) -> Self {
-        Self { data, byte_offset: 0, byte_len }
+    pub(crate) const fn at(data: *mut u8, byte_len: usize) -> Self {
+        Self { data, in_object: None, byte_len }
+    }
+
+    /// All bytes of an allocation, or of an object if the device has no addresses.
+    #[inline(always)]
+    pub(crate) const fn whole(data: *mut u8, byte_len: usize, device: Device) -> Self {
+        let in_object = if device.has_addresses() { None } else { Some(InObject::new(0)) };
+        Self { data, in_object, byte_len }
     }
 }
 
@@ -136,7 +159,7 @@ impl Memory {
 
     /// The value of a storage without memory.
     pub(super) const fn refused(reason: &'static Error) -> Self {
-        let nowhere = Window::whole(NonNull::dangling().as_ptr(), 0);
+        let nowhere = Window::at(NonNull::dangling().as_ptr(), 0);
         let memory = Self::new(nowhere, DataType::U8, Device::CPU, Access::Frozen);
         Self { refusal: Some(reason), ..memory }
     }
@@ -166,6 +189,20 @@ impl Memory {
         }
     }
 
+    /// The bytes from an offset on, as elements of another type without axes; `None` if these are not
+    /// bytes at an address. There are none behind the end.
+    pub(super) fn part_of_bytes(self, offset: usize, dtype: DataType) -> Option<Self> {
+        let Window { data, in_object, byte_len } = self.window;
+        let is_handle = dtype.code() == ffi::kDLOpaqueHandle;
+        let is_bytes = self.dtype == DataType::U8 && in_object.is_none() && !is_handle;
+        if self.refusal.is_some() || !is_bytes {
+            return None;
+        }
+        let offset = offset.min(byte_len);
+        let window = Window::at(data.wrapping_add(offset), byte_len.wrapping_sub(offset));
+        Some(Self { window, dtype, axes: &[], foreign: None, ..self })
+    }
+
     /// Whether another library guarantees that the elements are of this type.
     #[inline]
     pub(crate) fn vouches_for(&self, dtype: DataType) -> bool {
@@ -175,7 +212,7 @@ impl Memory {
     /// Whether the common case applies: there is memory, at an address.
     #[inline(always)]
     pub(crate) fn is_common(&self) -> bool {
-        self.refusal.is_none() && self.device.has_addresses()
+        self.refusal.is_none() && self.window.in_object.is_none()
     }
 
     /// Size in bytes of one element with its axes; `None` if elements are packed.

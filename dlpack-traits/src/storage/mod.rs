@@ -8,7 +8,6 @@ mod aligned_buf;
 mod block_buffer;
 mod data;
 mod erase;
-mod huge_pages;
 mod memory;
 mod shared_buffer;
 mod shared_owner;
@@ -17,6 +16,8 @@ mod synchronize;
 mod try_alloc;
 mod try_arc;
 
+use crate::element::RecordType;
+
 pub use data::{DataMut, DataRef};
 pub use shared_buffer::SharedBuffer;
 pub use shared_owner::SharedOwner;
@@ -24,12 +25,12 @@ pub use shared_owner::SharedOwner;
 pub(crate) use access::Access;
 pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
 pub(crate) use block_buffer::{BlockBuffer, LARGE, block_len, with_repeated};
-pub(crate) use memory::{ForeignInfo, Memory, OwnLayout, Strided, Window};
+pub(crate) use memory::{ForeignInfo, InObject, Memory, OwnLayout, Strided, Window};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_alloc::{
     fill, try_arc, try_arc_from, try_arc_slice, try_box, try_place, try_vec,
 };
-pub(crate) use try_arc::{TryArc, UninitTryArc};
+pub(crate) use try_arc::{Lent, TryArc, UninitTryArc};
 
 /// Memory that contains the elements of a tensor: the type of a `data` field.
 ///
@@ -85,6 +86,12 @@ pub trait Storage {
     /// Returns another owner of the same memory, if the storage supports several owners.
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
+        None
+    }
+
+    /// The fields of the elements, if they are records: NumPy gets their structured dtype.
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
         None
     }
 }

@@ -11,7 +11,7 @@ use core::slice;
 
 use crate::byte_atomic;
 use crate::device::Device;
-use crate::element::{AnyBits, BitsAreValid, ByValue, SizeMatches, bytes_of};
+use crate::element::{AnyBits, BitsAreValid, ByValue, RecordType, SizeMatches, bytes_of};
 use crate::error::Error;
 use crate::storage::{
     AlignedBuf, BlockBuffer, DataRef, SharedOwner, Storage, TryArc, block_len, try_vec,
@@ -381,6 +381,11 @@ impl<T: AnyBits> Storage for SharedBuffer<T> {
     #[inline(always)]
     fn share(&self) -> Option<SharedOwner> {
         SharedOwner::new(self.clone())
+    }
+
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        T::RECORD
     }
 }
 

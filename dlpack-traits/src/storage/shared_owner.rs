@@ -40,10 +40,7 @@ pub(super) type Word = MaybeUninit<*const ()>;
 /// by word). This type has no `Drop`, and is copied word by word.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnerWords {
-    first: Word,
-    second: Word,
-    third: Word,
-    fourth: Word,
+    handle: Handle,
     vtable: &'static VTable,
 }
 
@@ -62,7 +59,8 @@ impl OwnerWords {
         fn reassembled(a: Word, b: Word, c: Word, d: Word, vtable: &'static VTable) -> SharedOwner {
             SharedOwner { handle: UnsafeCell::new([a, b, c, d]), vtable }
         }
-        reassembled(self.first, self.second, self.third, self.fourth, self.vtable)
+        let [a, b, c, d] = self.handle;
+        reassembled(a, b, c, d, self.vtable)
     }
 
     /// Writes the owner to its final place.
@@ -74,8 +72,7 @@ impl OwnerWords {
     #[inline(always)]
     pub(crate) unsafe fn write(self, place: *mut SharedOwner) {
         let handle = place.wrapping_byte_add(offset_of!(SharedOwner, handle)).cast::<Word>();
-        let words = [self.first, self.second, self.third, self.fourth];
-        for (at, word) in words.into_iter().enumerate() {
+        for (at, word) in self.handle.into_iter().enumerate() {
             // SAFETY: by 1 it may be written; a handle has four words.
             unsafe { handle.wrapping_add(at).write(word) };
         }
@@ -104,17 +101,9 @@ impl SharedOwner {
     pub(crate) fn into_words(self) -> OwnerWords {
         let owner = ManuallyDrop::new(self);
         let words = owner.handle.get().cast::<Word>();
-        let word = |at| {
-            // SAFETY: a handle has four words, and any bytes are a valid `Word`.
-            unsafe { words.wrapping_add(at).read() }
-        };
-        OwnerWords {
-            first: word(0),
-            second: word(1),
-            third: word(2),
-            fourth: word(3),
-            vtable: owner.vtable,
-        }
+        // SAFETY: a handle has four words, and any bytes are a valid `Word`.
+        let handle = [0, 1, 2, 3].map(|at| unsafe { words.wrapping_add(at).read() });
+        OwnerWords { handle, vtable: owner.vtable }
     }
 }
 

@@ -6,7 +6,7 @@ use alloc::rc::Rc;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::element::Element;
+use crate::element::{Element, RecordType};
 use crate::storage::{DataMut, DataRef, SharedOwner, Storage};
 
 impl<T: Element> Storage for [T] {
@@ -18,6 +18,11 @@ impl<T: Element> Storage for [T] {
     #[inline(always)]
     fn data_mut(&mut self) -> DataMut<'_> {
         DataMut::from_mut_slice(self)
+    }
+
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        T::RECORD
     }
 }
 
@@ -32,6 +37,11 @@ impl<T: Element, const N: usize> Storage for [T; N] {
     #[inline(always)]
     fn data_mut(&mut self) -> DataMut<'_> {
         DataMut::from_mut_slice(self)
+    }
+
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        T::RECORD
     }
 }
 
@@ -53,6 +63,11 @@ where
             Cow::Borrowed(borrowed) => borrowed.data().into(),
         }
     }
+
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        (**self).record_type()
+    }
 }
 
 impl<T: Element> Storage for Vec<T> {
@@ -64,6 +79,11 @@ impl<T: Element> Storage for Vec<T> {
     #[inline(always)]
     fn data_mut(&mut self) -> DataMut<'_> {
         DataMut::from_mut_slice(self)
+    }
+
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        T::RECORD
     }
 }
 
@@ -88,11 +108,17 @@ macro_rules! forward {
             (**self).share()
         }
     };
+    (@ record_type) => {
+        #[inline]
+        fn record_type(&self) -> Option<&'static RecordType> {
+            (**self).record_type()
+        }
+    };
 }
 
 /// A borrowed storage can be read during the borrow.
 impl<S: Storage + ?Sized> Storage for &S {
-    forward!(data share);
+    forward!(data share record_type);
 }
 
 /// A mutably borrowed slice is lent as the slice itself is.
@@ -100,22 +126,22 @@ impl<S: Storage + ?Sized> Storage for &S {
 /// There is no implementation for every `&mut S`: in `fn data_mut(&mut self)` it would turn the
 /// `self.data()` of every other storage into a borrow of the local `self`.
 impl<T: Element> Storage for &mut [T] {
-    forward!(data lend);
+    forward!(data lend record_type);
 }
 
 impl<S: Storage + ?Sized> Storage for Box<S> {
-    forward!(data lend share);
+    forward!(data lend share record_type);
 }
 
 /// An `Rc` can be viewed, but not exported: it is not `Send`.
 impl<S: Storage + ?Sized> Storage for Rc<S> {
-    forward!(data);
+    forward!(data record_type);
 }
 
 /// An `Arc` is always lent for reading, also while it is the only owner: whether a consumer
 /// may write must not depend on a count that can change.
 impl<S: Storage + Send + Sync + ?Sized + 'static> Storage for Arc<S> {
-    forward!(data);
+    forward!(data record_type);
 
     #[inline(always)]
     fn share(&self) -> Option<SharedOwner> {

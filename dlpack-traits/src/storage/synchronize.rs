@@ -38,9 +38,9 @@ impl SyncBy {
         fn sync_for(_: NonNull<()>, device: Device, consumer: StreamArg<'_>) -> Result<(), Error> {
             match consumer.kind() {
                 StreamKind::Unspecified if !device.is_read_by_host() => Ok(()),
-                StreamKind::Unspecified => Err(Error::NoBackend { device }),
+                StreamKind::Unspecified => Err(Error::NotOrdered { device }),
                 _ if device.is_host() => consumer.host(),
-                _ => Err(Error::NoBackend { device }),
+                _ => Err(Error::NotOrdered { device }),
             }
         }
         Self { by: NonNull::dangling(), sync_for }
@@ -52,27 +52,40 @@ impl SyncBy {
     pub(super) const IMPORT_FOR_ANOTHER: Self = {
         #[cold]
         fn sync_for(_: NonNull<()>, device: Device, _: StreamArg<'_>) -> Result<(), Error> {
-            Err(Error::NoBackend { device })
+            Err(Error::NotOrdered { device })
         }
         Self { by: NonNull::dangling(), sync_for }
     };
 
+    /// A value that gets no stream of a device of another vendor.
     pub(super) const fn new<S: Synchronize>(by: &S) -> Self {
+        Self::checked::<S, true>(by)
+    }
+
+    /// A value that checks itself whether the device of a stream can work on the memory.
+    pub(super) const fn of_backend<S: Synchronize>(by: &S) -> Self {
+        Self::checked::<S, false>(by)
+    }
+
+    const fn checked<S: Synchronize, const CHECKED: bool>(by: &S) -> Self {
         /// # Safety
         ///
         /// 1. `by` points to an `S` that is borrowed for reading.
-        unsafe fn sync_for<S: Synchronize>(
+        unsafe fn sync_for<S: Synchronize, const CHECKED: bool>(
             by: NonNull<()>,
-            _: Device,
+            memory: Device,
             consumer: StreamArg<'_>,
         ) -> Result<(), Error> {
+            if CHECKED {
+                consumer.check_device(memory)?;
+            }
             // SAFETY: guaranteed by our caller's 1.
             let by: &S = unsafe { by.cast::<S>().as_ref() };
             by.sync_for(consumer)
         }
         // SAFETY: a reference is not null.
         let by = unsafe { NonNull::new_unchecked((&raw const *by).cast_mut().cast()) };
-        Self { by, sync_for: sync_for::<S> }
+        Self { by, sync_for: sync_for::<S, CHECKED> }
     }
 
     /// Calls [`Synchronize::sync_for`].
@@ -121,7 +134,6 @@ impl Synchronizer {
     pub(crate) unsafe fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         match self.sync {
             Some(sync) => {
-                consumer.check_device(self.device)?;
                 // SAFETY: 1. The reference is a part of the loan, which by 1 has not ended.
                 unsafe { sync.sync_for(self.device, consumer) }
             }

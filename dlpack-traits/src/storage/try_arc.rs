@@ -3,13 +3,15 @@
 use alloc::alloc::alloc;
 use alloc::boxed::Box;
 use core::alloc::Layout;
+use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
+use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
 
 use crate::error::Error;
+use crate::panic::catch_panic;
 use crate::refcount::RefCount;
 
 /// An `Arc` without weak references, whose constructor returns an error if there is no
@@ -133,7 +135,28 @@ impl<T> TryArc<T> {
         Ok(unsafe { place.finish(value) })
     }
 
-    /// Returns the value, if this is its only owner.
+    /// Returns the value, if this is its only owner and it is not lent; otherwise this owner.
+    pub(crate) fn into_inner(self) -> Result<T, Self> {
+        if !self.head().counts.owners.is_one() {
+            return Err(self);
+        }
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the value is initialized, and no other owner uses it. It is not used again.
+        let value = unsafe { ptr::from_ref(&**this).read() };
+        // SAFETY: the pointer came from a box, and no owner is left. The box does not drop the value.
+        drop(unsafe { Box::from_raw(this.inner() as *mut Uninit<T>) });
+        Ok(value)
+    }
+
+    /// Lends the value; `None` while it is lent to another consumer.
+    #[inline(always)]
+    pub(crate) fn lend(&self) -> Option<Lent<T>> {
+        // Constructed only after a successful `lend`, because its drop ends the lend.
+        let is_lent = self.head().counts.owners.lend();
+        is_lent.then(|| Lent(ManuallyDrop::new(Self { place: self.place, owns: PhantomData })))
+    }
+
+    /// Returns the value, if this is its only owner and it is not lent.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         if !self.head().counts.owners.is_one() {
@@ -199,6 +222,54 @@ impl<T> Drop for TryArc<T> {
         if owners.is_one() || owners.remove() {
             // SAFETY: the pointer came from a box, and no owner is left.
             drop(unsafe { Box::from_raw(self.inner()) });
+        }
+    }
+}
+
+/// The one owner of a value that is not counted as a [`TryArc`]: a consumer, to whom it is lent.
+/// Dropping it ends the lend.
+pub(crate) struct Lent<T>(ManuallyDrop<TryArc<T>>);
+
+impl<T> Lent<T> {
+    /// Converts this owner to a pointer to the allocation.
+    #[inline(always)]
+    pub(crate) fn into_ctx(self) -> NonNull<c_void> {
+        ManuallyDrop::new(self).0.place.cast()
+    }
+
+    /// Returns the owner from its pointer.
+    ///
+    /// # Safety
+    ///
+    /// 1. `ctx` was returned by [`into_ctx`](Self::into_ctx) for the same `T`, and this is called
+    ///    once for it.
+    #[inline(always)]
+    pub(crate) unsafe fn from_ctx(ctx: NonNull<c_void>) -> Self {
+        Self(ManuallyDrop::new(TryArc { place: ctx.cast(), owns: PhantomData }))
+    }
+}
+
+impl<T> Deref for Lent<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Drop for Lent<T> {
+    #[inline]
+    fn drop(&mut self) {
+        /// Frees an allocation in a call from C, where no panic may unwind.
+        #[cold]
+        fn free<V>(last: V) {
+            // It is freed either way, and a deleter cannot report the panic.
+            let _ = catch_panic(move || drop(last));
+        }
+        if self.0.head().counts.owners.give_back() {
+            // SAFETY: the pointer came from a box, and no owner is left.
+            free(unsafe { Box::from_raw(self.0.inner()) });
         }
     }
 }

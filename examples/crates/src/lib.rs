@@ -9,8 +9,10 @@ pub mod candle;
 pub mod faer;
 pub mod frames;
 pub mod image;
+pub mod locked;
 pub mod nalgebra;
 #[cfg(feature = "ort")]
 pub mod ort;
+pub mod points;
 pub mod polars;
 pub mod safetensors;

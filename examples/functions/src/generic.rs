@@ -1,6 +1,6 @@
 //! A tensor of several dtypes, any rank and any layout, as frameworks such as candle have it.
 
-use dlpack_traits::python::{IntoPython, PyTensor};
+use dlpack_traits::python::{IntoPython, PyLike, PyTensor};
 use dlpack_traits::{DLPackExport, DataType, SharedBuffer, Storage};
 use pyo3::prelude::*;
 
@@ -29,7 +29,7 @@ impl Tensor {
             DataType::I64 => CpuStorage::I64(array.elements::<i64>()?.to_vec()?.into()),
             _ => {
                 let accepted = [DataType::F32, DataType::F64, DataType::I64];
-                return Err(array.named_dtype_error(py, "array", &accepted));
+                return Err(array.dtype_error(py, "array", &accepted));
             }
         };
         let shape = array.shape().to_vec();
@@ -53,9 +53,6 @@ impl Tensor {
 /// Returns a copy of an array with its axes reversed, in an array of the caller's library. The
 /// result is a strided view of memory that Rust owns.
 #[pyfunction]
-pub(crate) fn transposed<'py>(
-    py: Python<'py>,
-    array: PyTensor<'py>,
-) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn transposed<'py>(py: Python<'py>, array: PyTensor<'py>) -> PyResult<PyLike<'py>> {
     Tensor::copied(py, &array)?.transposed().into_object_like(py, &array)
 }

@@ -4,10 +4,14 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
 #![deny(unsafe_code)]
 
+mod dtypes;
+mod elementwise;
 mod generic;
 mod on_device;
+mod records;
+mod several;
 
-use dlpack_traits::python::{self, IntoPython, PyOutput, PyTensor, PyTensorMut};
+use dlpack_traits::python::{self, IntoPython, PyLike, PyOutput, PyTensor, PyTensorMut};
 use dlpack_traits::{DataType, OwnedTensor};
 use pyo3::prelude::*;
 
@@ -21,7 +25,7 @@ fn squares(elements: &[f32]) -> f32 {
 /// Returns the Euclidean norm of each row of a float32 matrix, in an array of the caller's
 /// library.
 #[pyfunction]
-fn row_norms<'py>(py: Python<'py>, matrix: PyTensor<'py, f32, 2>) -> PyResult<Bound<'py, PyAny>> {
+fn row_norms<'py>(py: Python<'py>, matrix: PyTensor<'py, f32, 2>) -> PyResult<PyLike<'py>> {
     let mut norms = Vec::with_capacity(matrix.dims()[0]);
     // Other Python threads run meanwhile.
     py.detach(|| matrix.elements().for_each_row(|row| norms.push(squares(row).sqrt())))?;
@@ -49,7 +53,7 @@ fn clamp(py: Python<'_>, mut array: PyTensorMut<'_>, low: f64, high: f64) -> PyR
         DataType::F64 => {
             array.elements_mut::<f64>()?.map_in_place(|value| limited(value, low, high));
         }
-        _ => return Err(array.named_dtype_error(py, "array", &[DataType::F32, DataType::F64])),
+        _ => return Err(array.dtype_error(py, "array", &[DataType::F32, DataType::F64])),
     }
     Ok(())
 }
@@ -80,10 +84,17 @@ fn normalized<'py>(py: Python<'py>, matrix: PyTensor<'py, f32, 2>) -> PyResult<P
 
 /// Functions over arrays.
 #[pymodule]
-fn array_functions(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_function(wrap_pyfunction!(row_norms, m)?)?;
-    m.add_function(wrap_pyfunction!(clamp, m)?)?;
-    m.add_function(wrap_pyfunction!(normalized, m)?)?;
-    m.add_function(wrap_pyfunction!(generic::transposed, m)?)?;
-    m.add_function(wrap_pyfunction!(on_device::axpy, m)?)
+mod array_functions {
+    #[pymodule_export]
+    use super::{
+        clamp,
+        dtypes::{add, bits, energy, is_finite, largest, means},
+        elementwise::hypot,
+        generic::transposed,
+        normalized,
+        on_device::axpy,
+        records::{Particles, heaviest, scale_masses, total_mass},
+        row_norms,
+        several::{Mesh, peaks, times},
+    };
 }

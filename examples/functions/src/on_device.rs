@@ -6,7 +6,7 @@ use core::ffi::c_void;
 use core::ptr;
 
 use dlpack_traits::backend::{DeviceBuffer, OneApi};
-use dlpack_traits::python::{IntoPython, PyDeviceTensor};
+use dlpack_traits::python::{IntoPython, PyDeviceTensor, PyLike};
 use dlpack_traits::{DLPackExport, DataType};
 use libloading::Library;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError, PyValueError};
@@ -53,7 +53,7 @@ pub(crate) fn axpy<'py>(
     a: f32,
     x: PyDeviceTensor<'py, OneApi, f32, 1>,
     y: PyDeviceTensor<'py, OneApi, f32, 1>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<PyLike<'py>> {
     let kernel_ref = kernel_ref(kernel)?;
     if x.dims() != y.dims() || !x.is_row_major() || !y.is_row_major() {
         return Err(PyValueError::new_err("expected two contiguous arrays of one length"));

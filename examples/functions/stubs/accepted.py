@@ -25,12 +25,26 @@ class Tensor:
         return (1, 0)
 
 
+class Array:
+    """An array of JAX, as its stub declares it."""
+
+    def __dlpack__(self) -> Any:
+        raise NotImplementedError
+
+
+def of_any_dtype(mask: NDArray[np.bool_], array: Array) -> Array:
+    selected: NDArray[np.bool_] = array_functions.transposed(mask)
+    print(array_functions.largest(array), array_functions.largest(selected))
+    return array_functions.transposed(array)
+
+
 def arrays(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     array_functions.clamp(matrix, 0, 0.5)
     array_functions.clamp(array=matrix[:, ::2], low=0, high=1)
     norms: NDArray[np.float32] = array_functions.row_norms(matrix.T)
     indexes: NDArray[np.int64] = array_functions.transposed(np.zeros((2, 3), np.int64))
-    print(norms.sum(), indexes.shape)
+    finite: NDArray[np.bool_] = array_functions.is_finite(norms)
+    print(norms.sum(), indexes.shape, finite)
     return array_functions.normalized(matrix=matrix)
 
 

@@ -4,7 +4,8 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use dlpack_traits::backend::{
-    Attributes, Backend, Event, MemoryRef, Stream, StreamHandle, WorkStream,
+    Attributes, Backend, Event, MemoryRange, MemoryRef, MemoryType, Stream, StreamHandle,
+    WorkStream, device_error,
 };
 use dlpack_traits::{Device, Error, ffi};
 
@@ -20,10 +21,12 @@ pub struct Npu;
 // allocated once, with its own bytes, which the runtime zeroes before it returns. `deallocate`: a
 // free is work of the stream, which any thread may enqueue; the processor cannot follow an
 // address. `copy`: the copies are work of the stream, and access only the given ranges.
-// `attributes`: the runtime looks the address up among its allocations.
+// `attributes`: the runtime looks the address up among its allocations. 9. Nothing is added to an
+// address of the runtime, and the processor cannot follow it.
 unsafe impl Backend for Npu {
-    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLExtDev)];
     const STREAMS_LAST: bool = true;
+    const STREAM_METHOD: Option<&'static str> = Some("__npu_stream__");
     type Stream = runtime::Stream;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -39,20 +42,17 @@ unsafe impl Backend for Npu {
 
     // Exports do not need the functions below.
 
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
         let address = stream.stream().allocate(byte_len).map_err(|code| match code {
             OUT_OF_MEMORY => Error::OutOfMemory { bytes: byte_len },
             code => failed(stream.device(), "allocate")(code),
         })?;
-        NonNull::new(address.as_ptr()).ok_or(Error::OutOfMemory { bytes: byte_len })
+        let data = NonNull::new(address.as_ptr()).ok_or(Error::OutOfMemory { bytes: byte_len })?;
+        Ok(MemoryRange::new(data, byte_len))
     }
 
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _byte_len: usize,
-    ) -> Result<(), Error> {
-        stream.stream().free(Address::from_ptr(data.as_ptr()));
+    unsafe fn deallocate(stream: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
+        stream.stream().free(Address::from_ptr(memory.data.as_ptr()));
         Ok(())
     }
 
@@ -63,7 +63,7 @@ unsafe impl Backend for Npu {
         byte_len: usize,
     ) -> Result<(), Error> {
         let queue = stream.stream();
-        let ours = |place: &MemoryRef| place.device == stream.device();
+        let ours = |place: &MemoryRef| index(place.device).is_ok();
         let inside = |place: &MemoryRef| {
             let byte_offset = usize::try_from(place.byte_offset).unwrap_or(usize::MAX);
             (Address::from_ptr(place.data), byte_offset)
@@ -99,6 +99,9 @@ unsafe impl Backend for Npu {
 unsafe impl Stream for runtime::Stream {
     type Event = runtime::Event;
 
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
+
     fn record(&self) -> Result<Self::Event, Error> {
         Ok(self.record())
     }
@@ -129,5 +132,5 @@ fn index(device: Device) -> Result<usize, Error> {
 
 /// Converts a code of the runtime to an error.
 pub(crate) fn failed(device: Device, call: &'static str) -> impl FnOnce(Code) -> Error {
-    move |code| Error::Device { device, call, code: code.0 }
+    move |code| device_error(device, call, code.0.into(), "")
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
 fn the_code_in_the_readme_is_the_code() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sources: String = ["backend.rs", "tensor.rs"]
+    let sources: String = ["src/backend.rs", "src/tensor.rs", "tests/conform.rs"]
         .iter()
-        .map(|file| fs::read_to_string(folder.join("src").join(file)).unwrap())
+        .map(|file| fs::read_to_string(folder.join(file)).unwrap())
         .collect();
     let readme = fs::read_to_string(folder.join("README.md")).unwrap();
     let blocks: Vec<&str> = readme

@@ -23,10 +23,16 @@ mod dtype_names;
 mod expand;
 #[path = "../../../dlpack-derive/src/fallback.rs"]
 mod fallback;
+#[path = "../../../dlpack-derive/src/hygiene.rs"]
+mod hygiene;
+#[path = "../../../dlpack-derive/src/manifest.rs"]
+mod manifest;
 #[path = "../../../dlpack-derive/src/message/mod.rs"]
 mod message;
 #[path = "../../../dlpack-derive/src/model.rs"]
 mod model;
+#[path = "../../../dlpack-derive/src/numbers.rs"]
+mod numbers;
 #[path = "../../../dlpack-derive/src/parts/mod.rs"]
 mod parts;
 #[path = "../../../dlpack-derive/src/symbol.rs"]
@@ -39,10 +45,11 @@ use libfuzzer_sys::fuzz_target;
 use proc_macro2::{TokenStream, TokenTree};
 use syn::DeriveInput;
 
-const DERIVES: [fn(&DeriveInput) -> TokenStream; 7] = [
+const DERIVES: [fn(&DeriveInput) -> TokenStream; 8] = [
     derive::export,
     derive::import,
     parts::element,
+    parts::record,
     parts::data_type,
     parts::storage,
     parts::as_layout,
@@ -82,7 +89,7 @@ struct Variant {
 }
 
 /// The contents of `#[dlpack(...)]`.
-const WORDS: [&str; 74] = [
+const WORDS: [&str; 82] = [
     "data",
     "shape",
     "strides",
@@ -157,6 +164,14 @@ const WORDS: [&str; 74] = [
     "= |x| x + 1",
     "device = Device::CPU",
     "18446744073709551616",
+    "= self.0.f()",
+    "shape = &self.x",
+    "strides = Self::X",
+    "offset(bytes) = 3",
+    "pitch(elements) = height",
+    "order = f(&self.0).into()",
+    "with(to, from)",
+    "unsafe(mut ptr, len(elements) = self.len()), with = f, shared",
 ];
 const NAMES: [&str; 20] = [
     "data",

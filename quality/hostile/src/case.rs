@@ -8,7 +8,7 @@ use crate::{Clause, Duty};
 /// The metadata of a struct, and what an importer must do with it.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The rule of `docs/SAFETY.md`, and the unusual property.
+    /// The rule of `docs/soundness.md`, and the unusual property.
     pub words: String,
     /// The version; the legacy struct has none.
     pub version: Version,
@@ -40,7 +40,7 @@ pub struct Case {
     pub duty: Duty,
 }
 
-/// Splits a text into the leading rule numbers of `docs/SAFETY.md` and the rest.
+/// Splits a text into the leading rule numbers of `docs/soundness.md` and the rest.
 pub(crate) fn rules_and_name(words: &str) -> (Vec<String>, &str) {
     let (mut rules, mut name) = (Vec::new(), words);
     while let Some((first, rest)) = name.split_once(' ') {

@@ -60,7 +60,7 @@ impl Oddity {
 pub struct OddCase {
     /// The unusual property.
     pub oddity: Oddity,
-    /// The rule of `docs/SAFETY.md`, and the unusual property.
+    /// The rule of `docs/soundness.md`, and the unusual property.
     pub words: &'static str,
     /// The clause of the standard.
     pub clause: Clause,

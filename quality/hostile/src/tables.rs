@@ -60,7 +60,7 @@ pub enum Export {
 /// A table, or the value instead of one.
 #[derive(Clone, Debug)]
 pub struct TableCase {
-    /// The rule of `docs/SAFETY.md`, and the unusual property.
+    /// The rule of `docs/soundness.md`, and the unusual property.
     pub words: String,
     /// The clause of the standard.
     pub clause: Clause,

@@ -31,7 +31,7 @@ pub enum Given {
 pub struct Trial {
     /// Its name, which no other has.
     pub name: String,
-    /// The rules of `docs/SAFETY.md` that it is for.
+    /// The rules of `docs/soundness.md` that it is for.
     pub rules: Vec<String>,
     /// The clause of the standard.
     pub clause: Clause,

@@ -316,6 +316,12 @@ class Checks:
         assert isinstance(copy, torch.Tensor) and bool((result == 8).all())
         return f"correct; the call took {kept * 1e6:.0f} us"
 
+    def example_kernel(self):
+        """`examples/cuda-kernel`: a kernel of Rust between work of PyTorch."""
+        assert self.torch.cuda.is_available()
+        program = Path(__file__).with_name("example_kernel.py")
+        return child(program.read_text(encoding="utf-8"))
+
     def function_on_cupys_arrays(self):
         """CuPy does not name its stream, so the function's is ordered after it."""
         cupy = self.cupy

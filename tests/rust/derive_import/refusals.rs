@@ -267,7 +267,7 @@ struct Picky {
     require(device = cuda, dtype = tensors::DataType::BF16, rank = 2, contiguous = column_major),
 )]
 struct Fussy {
-    data: ImportedStorage<u8>,
+    data: ImportedStorage,
     shape: Vec<i64>,
     strides: Vec<i64>,
 }

@@ -7,7 +7,7 @@ use std::thread;
 
 use new_device::Npu;
 use new_device::runtime::{Address, Event, Stream};
-use tensors::backend::{DeviceBuffer, FreeOrder, WorkStream};
+use tensors::backend::{DeviceBuffer, FreeOrder, MemoryRange, WorkStream};
 use tensors::{DLPackExport, DataType, Error, ImportedStorage, ImportedTensor};
 
 use super::npu::{Session, filled, held_by, stream, vector};
@@ -35,10 +35,10 @@ fn adopt(
 ) -> DeviceBuffer<Npu> {
     let address = ours.stream().allocate(16).unwrap();
     let owner = Theirs { address, stream: owner_frees_on, dropped };
-    let data = NonNull::new(address.as_ptr()).unwrap();
+    let memory = MemoryRange::new(NonNull::new(address.as_ptr()).unwrap(), 16);
     // SAFETY: 1. to 4. The memory is the owner's, new, and the device's. 5. It is freed
     // in order of a stream: ours, or another one, which we treat as "at once".
-    unsafe { DeviceBuffer::from_raw_parts(data, 16, DataType::F32, ours.clone(), owner, freed) }
+    unsafe { DeviceBuffer::from_raw_parts(memory, DataType::F32, ours.clone(), owner, freed) }
 }
 
 /// An owner that frees in order is dropped while kernels run.
@@ -89,12 +89,11 @@ fn memory_without_an_owner_is_not_freed() {
     let _session = Session;
     let ours = stream::<Npu>();
     let address = ours.stream().allocate(16).unwrap();
-    let data = NonNull::new(address.as_ptr()).unwrap();
+    let memory = MemoryRange::new(NonNull::new(address.as_ptr()).unwrap(), 16);
     // SAFETY: 1. to 4. The memory is new, and the device's. 5. It is never freed.
     let buffer = unsafe {
         DeviceBuffer::from_raw_parts(
-            data,
-            16,
+            memory,
             DataType::F32,
             ours.clone(),
             (),

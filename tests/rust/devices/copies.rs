@@ -7,7 +7,7 @@ use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use new_device::Npu;
 use new_device::runtime::{BAD_ADDRESS, Event};
-use tensors::backend::{Cpu, DeviceBuffer, FreeOrder, copy_to_host};
+use tensors::backend::{Cpu, DeviceBuffer, FreeOrder, MemoryRange, copy_to_host, device_error};
 use tensors::{DLPackExport, DataRef, DataType, Device, Error, Flags, ManagedTensor, Storage};
 
 use super::npu::{NPU, Session, filled, held_by, stream, vector};
@@ -141,21 +141,20 @@ fn a_failed_copy_is_an_error() {
     let _session = Session;
     let ours = stream::<Npu>();
     let address = ours.stream().allocate(16).unwrap();
-    let data = NonNull::new(address.as_ptr()).unwrap();
+    let memory = MemoryRange::new(NonNull::new(address.as_ptr()).unwrap(), 16);
     ours.stream().free(address);
     ours.stream().synchronize().unwrap();
     // SAFETY: none: the memory is gone. The device finds that out.
     let buffer = unsafe {
         DeviceBuffer::from_raw_parts(
-            data,
-            16,
+            memory,
             DataType::F32,
             ours.clone(),
             (),
             FreeOrder::StreamOrdered,
         )
     };
-    let failed = Error::Device { device: NPU, call: "synchronize", code: BAD_ADDRESS.0 };
+    let failed = device_error(NPU, "synchronize", BAD_ADDRESS.0.into(), "");
     assert_eq!(buffer.to_vec::<f32>().unwrap_err(), failed);
     let copy = new_device::runtime::with_stream(ours.stream(), || {
         copy_to_host::<Both, _>(&vector(buffer, 4)).map(|_| ())

@@ -4,7 +4,8 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
 use tensors::backend::{
-    Backend, Backends, Cpu, DeviceBuffer, MemoryRef, NoStream, Prototype, StreamHandle, WorkStream,
+    Backend, Backends, Cpu, DeviceBuffer, MemoryRange, MemoryRef, MemoryType, NoStream, Prototype,
+    StreamHandle, WorkStream,
 };
 use tensors::{DataType, Device, Dims, Error, ffi};
 
@@ -14,7 +15,7 @@ struct Five;
 
 // SAFETY: 1. `NoStream` can be used with any handle and device. 2. to 8. The defaults.
 unsafe impl Backend for Five {
-    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLExtDev)];
     type Stream = NoStream;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -38,8 +39,9 @@ fn a_backend_without_an_allocator_does_not_allocate() {
     let prototype = Prototype::new(DataType::F32, Dims::borrowed(&[2, 3]), DEVICE).unwrap();
     unsupported(<(Cpu, Five)>::allocate(&prototype), DEVICE, "allocator");
     let stream = WorkStream::<Five>::current(DEVICE).unwrap();
+    let memory = MemoryRange::new(NonNull::dangling(), 4);
     // SAFETY: none is needed: the default frees nothing.
-    unsupported(unsafe { Five::deallocate(&stream, NonNull::dangling(), 4) }, DEVICE, "allocator");
+    unsupported(unsafe { Five::deallocate(&stream, memory) }, DEVICE, "allocator");
 }
 
 #[test]
@@ -57,6 +59,6 @@ fn a_backend_without_copies_copies_nothing() {
 fn a_backend_without_attributes_knows_no_address() {
     let data = ptr::without_provenance::<c_void>(64);
     let what = "pointer attributes";
-    unsupported(<(Cpu, Five)>::attributes(data, DEVICE), DEVICE, what);
-    unsupported(<(Cpu, Five)>::attributes(data, Device::CPU), Device::CPU, what);
+    unsupported(<(Cpu, Five)>::pointer_attributes(data, DEVICE), DEVICE, what);
+    unsupported(<(Cpu, Five)>::pointer_attributes(data, Device::CPU), Device::CPU, what);
 }

@@ -7,7 +7,7 @@ use std::thread;
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use new_device::Npu;
 use new_device::runtime::{self, Event, Stream};
-use tensors::backend::{ConsumerStreams, DeviceBuffer, WorkStream, sync_for};
+use tensors::backend::{ConsumerStreams, DeviceBuffer, WorkStream, device_error, sync_for};
 use tensors::{DLPackExport, DataType, Error, StreamArg};
 
 use super::npu::{NPU, Session, address, filled, held_by, stream, vector};
@@ -195,7 +195,7 @@ fn invalid_streams_are_refused() {
     // SAFETY: 1. is violated on purpose. This device looks its handles up.
     let argument = unsafe { StreamArg::from_handle(handle) };
     let error = tensor.to_dlpack_on(argument).unwrap_err();
-    assert_eq!(error, Error::Device { device: NPU, call: "find_stream", code: 2 });
+    assert_eq!(error, device_error(NPU, "find_stream", 2, ""));
     assert_eq!(error.to_string(), "`find_stream` returned 2 for ext_dev:0");
 }
 

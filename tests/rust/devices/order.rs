@@ -5,8 +5,8 @@ use core::cell::{Cell, RefCell};
 use core::ptr::NonNull;
 
 use tensors::backend::{
-    Backend, ConsumerStreams, DeviceBuffer, Event, FreeOrder, Stream, StreamHandle, WorkStream,
-    sync_for,
+    Backend, ConsumerStreams, DeviceBuffer, Event, FreeOrder, MemoryRange, MemoryType, Stream,
+    StreamHandle, WorkStream, sync_for,
 };
 use tensors::{DataType, Device, Error, StreamArg, ffi};
 
@@ -48,6 +48,9 @@ unsafe impl Event for Mark {}
 unsafe impl Stream for Logged {
     type Event = Mark;
 
+    const IN_ORDER: bool = false;
+    const GRAPHS: bool = false;
+
     fn record(&self) -> Result<Mark, Error> {
         if self.0 == FAILS {
             return Err(Error::Custom("no event"));
@@ -88,7 +91,7 @@ pub(super) struct Log<const SYNC: bool>;
 // SAFETY: 1. There is one device. 2. and 3. A queue is a number. 4. No work is ever
 // enqueued.
 unsafe impl<const SYNC: bool> Backend for Log<SYNC> {
-    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLExtDev)];
     const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> = if SYNC {
         Some(|_| {
@@ -114,7 +117,7 @@ struct Silent;
 
 // SAFETY: 1. There is one device. 2. A queue is a number. 3. and 4. Neither is defined.
 unsafe impl Backend for Silent {
-    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLExtDev)];
     type Stream = Logged;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -165,9 +168,9 @@ impl Drop for Owner {
 }
 
 pub(super) fn buffer<const SYNC: bool>(handle: usize, freed: FreeOrder) -> DeviceBuffer<Log<SYNC>> {
-    let (data, stream) = (NonNull::dangling(), named(handle));
+    let (memory, stream) = (MemoryRange::new(NonNull::dangling(), 0), named(handle));
     // SAFETY: 1. to 5. The buffer has no bytes.
-    unsafe { DeviceBuffer::from_raw_parts(data, 0, DataType::U8, stream, Owner, freed) }
+    unsafe { DeviceBuffer::from_raw_parts(memory, DataType::U8, stream, Owner, freed) }
 }
 
 #[test]
@@ -319,6 +322,9 @@ struct Quiet;
 unsafe impl Stream for Quiet {
     type Event = Mark;
 
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
+
     fn record(&self) -> Result<Mark, Error> {
         Ok(Mark(0))
     }
@@ -334,7 +340,7 @@ unsafe impl Stream for Quiet {
 
 // SAFETY: 1. to 4. As of `Log`.
 unsafe impl<const SYNC: bool> Backend for Many<SYNC> {
-    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLExtDev)];
     const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
         if SYNC { Some(|_| Ok(())) } else { None };

@@ -430,7 +430,7 @@ fn imported_memory_takes_consumers_without_a_stream() {
     assert!(foreign.to_dlpack().is_ok());
     for consumer in [consumer(), StreamArg::no_sync(), StreamArg::work_stream()] {
         let refused = foreign.to_dlpack_on(consumer).map(drop);
-        assert_eq!(refused, Err(Error::NoBackend { device: NPU }), "{consumer:?}");
+        assert_eq!(refused, Err(Error::NotOrdered { device: NPU }), "{consumer:?}");
     }
     drop(foreign);
     assert_eq!(drops.count(), 1);
@@ -458,7 +458,7 @@ fn memory_exported_for_a_stream_and_imported_is_not_exported_again() {
             let imported = export(tensor(), first).import().unwrap();
             let foreign: ImportedStorage = ImportedStorage::new(imported).unwrap();
             for second in named.into_iter().chain([StreamArg::unspecified()]) {
-                let refused = Err(Error::NoBackend { device: ADDRESSES });
+                let refused = Err(Error::NotOrdered { device: ADDRESSES });
                 let exported = foreign.to_dlpack_on(second).map(drop);
                 assert_eq!(exported, refused, "export {at} for {first:?}, then for {second:?}");
                 let exported = foreign.clone().into_dlpack_on(second).map(drop);
@@ -482,7 +482,7 @@ fn pinned_memory_exported_for_a_stream_is_not_read_by_the_host() {
         assert_eq!(imported(ready).elements::<f32>().unwrap().to_vec(), Ok(vec![0.0; 4]));
         assert!(ImportedStorage::<f32>::new(imported(ready)).is_ok());
     }
-    let refused = Err(Error::NoBackend { device });
+    let refused = Err(Error::NotOrdered { device });
     for pending in [consumer(), StreamArg::no_sync(), StreamArg::work_stream()] {
         let tensor = imported(pending);
         assert_eq!(tensor.elements::<f32>().map(drop), refused);

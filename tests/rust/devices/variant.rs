@@ -1,15 +1,13 @@
 //! Backends over the same device with other guarantees, or broken ones.
 
 use core::cell::Cell;
-use core::ffi::c_void;
-use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Arc;
 
 use new_device::Npu;
 use new_device::runtime;
-use tensors::backend::{Backend, Event, Stream, StreamHandle, WorkStream};
-use tensors::{Device, Error, ffi};
+use tensors::backend::{Backend, Event, MemoryRange, MemoryType, Stream, StreamHandle, WorkStream};
+use tensors::{Device, DriverText, Error};
 
 use super::npu::NPU;
 
@@ -62,11 +60,15 @@ pub(crate) struct Faulty {
 
 pub(crate) struct Mark(runtime::Event);
 
-const FAILED: Error = Error::Device { device: NPU, call: "record", code: 77 };
+const FAILED: Error =
+    Error::Device { device: NPU, call: "record", code: 77, text: DriverText::NONE };
 
 // SAFETY: 1. to 11. Where it does not fail, it is the stream inside.
 unsafe impl Stream for Faulty {
     type Event = Mark;
+
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
 
     fn record(&self) -> Result<Mark, Error> {
         assert!(!self.faults.is(Fault::RecordPanics), "the test makes record panic");
@@ -102,7 +104,7 @@ pub(crate) struct Variant<const LAST: bool, const SYNC: bool, const MEMORY: bool
 unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Backend
     for Variant<LAST, SYNC, MEMORY>
 {
-    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = Npu::DEVICE_TYPES;
+    const MEMORY_TYPES: &'static [MemoryType] = Npu::MEMORY_TYPES;
     const STREAMS_LAST: bool = LAST;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
         if SYNC { Some(synchronize) } else { None };
@@ -121,21 +123,17 @@ unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Backend
         Ok(Faulty { stream, faults: none() })
     }
 
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
         if !MEMORY {
             return Err(Error::Unsupported { device: stream.device(), what: "allocator" });
         }
         Npu::allocate(&inside(stream), byte_len)
     }
 
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        byte_len: usize,
-    ) -> Result<(), Error> {
+    unsafe fn deallocate(stream: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
         assert!(!stream.stream().faults.is(Fault::FreePanics), "the test makes free panic");
         // SAFETY: 1. and 2. By 1. and 2.
-        unsafe { Npu::deallocate(&inside(stream), data, byte_len) }
+        unsafe { Npu::deallocate(&inside(stream), memory) }
     }
 }
 

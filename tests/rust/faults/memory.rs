@@ -35,6 +35,7 @@ fn a_failed_allocation_of_an_export_leaks_nothing() {
         let owner = || Owner::new(vec![0_f32; 6], shape);
         assert!(each_fails(owner, Owner::into_dlpack, judged) >= 1, "{shape:?}");
         each_fails(owner, Owner::into_dlpack_legacy, judged);
+        each_fails(owner, |owner| owner.try_into_dlpack().map_err(|(_, error)| error), judged);
         let strided = || Owner::new(vec![0_f32; 6], shape).strided(&vec![0; shape.len()], 0);
         each_fails(strided, Owner::into_dlpack, judged);
         each_fails(strided, |owner| owner.copy_to_dlpack(), judged);

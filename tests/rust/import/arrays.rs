@@ -6,8 +6,8 @@ use dlpack_tests::random::Random;
 use ndarray::{ArcArray, Array, Array2, Array3, Axis, IxDyn, ShapeBuilder, Slice, array, s};
 use tensors::ffi::DLManagedTensorVersioned;
 use tensors::{
-    DLPackExport, DataType, Element, Error, Flags, ImportedStorage, ImportedTensor, ManagedTensor,
-    Storage,
+    DLPackExport, DLPackImport, DataType, Element, Error, Flags, ImportedStorage, ImportedTensor,
+    ManagedTensor, Storage,
 };
 
 use crate::import::forge::{Forged, forged, import};
@@ -168,6 +168,31 @@ fn make_3() -> Array3<i32> {
     Array::from_shape_vec((2, 3, 4), numbers()).unwrap()
 }
 
+/// Two versions of `ndarray` in one program: each has impls by its own feature.
+#[test]
+fn arrays_of_an_older_version_are_exported_and_viewed() {
+    let older = ndarray_0_16::Array::from_shape_vec((2, 3, 4), numbers()).unwrap();
+    let mut older = older.reversed_axes();
+    older.invert_axis(ndarray_0_16::Axis(1));
+    let mut newer = make_3().reversed_axes();
+    newer.invert_axis(Axis(1));
+    let mut tensor = import(older.into_dlpack().unwrap());
+    check(&mut tensor);
+    // SAFETY: 1. No one writes to the elements.
+    let frozen = unsafe { tensor.assume_frozen() };
+    let view: ndarray_0_16::ArrayViewD<'_, i32> = frozen.try_into().unwrap();
+    assert_eq!(view.shape(), newer.shape());
+    assert!(view.iter().zip(&newer).all(|(older, newer)| *older == newer + 100));
+    let copy: ndarray_0_16::ArrayD<i32> = (&tensor.elements::<i32>().unwrap()).try_into().unwrap();
+    assert_eq!(copy, view);
+    let mut exclusive = tensor.exclusive().unwrap();
+    let mut view: ndarray_0_16::ArrayViewMutD<'_, i32> = (&mut exclusive).try_into().unwrap();
+    view.fill(7);
+    assert_eq!(tensor.elements::<i32>().unwrap().iter().sum::<i32>(), 7 * 24);
+    let shared = ndarray_0_16::ArcArray::from_elem((2, 2), 5_i32);
+    assert_eq!(shared.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
+}
+
 /// Arrays with several owners are read by all of them.
 #[test]
 fn shared_arrays_are_exported_read_only() {
@@ -242,6 +267,33 @@ fn exported_arrays_are_imported_again() {
     assert_eq!(drops.count(), 1);
     let tensor = import(copy.into_dlpack().unwrap());
     assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
+}
+
+/// A copy in row-major order that keeps the shape.
+#[test]
+fn tensors_are_imported_as_arrays() {
+    let make = || import(make_3().reversed_axes().into_dlpack().unwrap());
+    let expected = make_3().reversed_axes();
+    assert_eq!(Array3::<i32>::from_dlpack(make()).unwrap(), expected);
+    assert_eq!(ndarray::ArrayD::<i32>::from_dlpack(make()).unwrap(), expected.into_dyn());
+    assert_eq!(ndarray_0_16::Array3::<i32>::from_dlpack(make()).unwrap().shape(), [4, 3, 2]);
+    let points = import(array![[1, 2, 3], [4, 5, 6]].into_dlpack().unwrap());
+    let points = ndarray::Array1::<[i32; 3]>::from_dlpack(points).unwrap();
+    assert_eq!(
+        points,
+        array![[1, 2, 3], [4, 5, 6_i32]].map_axis(Axis(1), |row| { [row[0], row[1], row[2]] })
+    );
+    assert_eq!(Array2::<i32>::COPIES, tensors::Copies::Always);
+    for (error, text) in [
+        (Array2::<i32>::from_dlpack(make()).map(drop), "`Array`: expected 2 dimensions, got 3"),
+        (Array3::<f32>::accepts(&make()), "`Array`: expected float32, got int32"),
+        (
+            Array2::<[i32; 3]>::accepts(&make()),
+            "`Array`: expected [3] as the last dimensions, got others",
+        ),
+    ] {
+        assert_eq!(error.unwrap_err().to_string(), text);
+    }
 }
 
 /// A struct with a shape of its own would read the elements in another order.

@@ -173,3 +173,17 @@ fn lanes_are_checked_as_their_parts_are() {
     assert_eq!(elements.load(&[0]), Ok(Lanes([Percent(100), Percent(0)])));
     assert_eq!(elements.load(&[1]), Err(Error::InvalidBits { dtype }));
 }
+
+/// Numbers of the crate `num_complex` are those of DLPack, also in a storage.
+#[test]
+fn complex_numbers_of_another_crate_are_elements() {
+    use num_complex::Complex64;
+    let numbers = vec![Complex64::new(1.0, -2.0), Complex64::new(0.5, 0.0)];
+    let tensor = tensors::OwnedTensor::from_vec(numbers.clone()).into_dlpack().unwrap();
+    assert_eq!(tensor.dtype(), DataType::COMPLEX128);
+    let tensor = tensor.import().unwrap();
+    assert_eq!(tensor.elements::<Complex64>().unwrap().to_vec(), Ok(numbers));
+    let same = tensor.elements::<Complex<f64>>().unwrap().to_vec().unwrap();
+    assert_eq!(same[0], Complex { re: 1.0, im: -2.0 });
+    assert!(tensor.elements::<num_complex::Complex32>().is_err());
+}

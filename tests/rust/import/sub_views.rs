@@ -57,6 +57,17 @@ fn random_view(
     model: &Model,
 ) -> (ImportedTensor, Model) {
     let rank = model.shape.len();
+    if random.one_in(6) && model.places.len() < 1000 {
+        let mut shape: Vec<_> = (0..random.below(3)).map(|_| random.below(4)).collect();
+        let new = shape.len();
+        let repeated = |&dim: &usize| if dim == 1 { random.below(4) } else { dim };
+        shape.extend(model.shape.iter().map(repeated));
+        let from = |index: &[usize]| {
+            let pairs = index[new..].iter().zip(&model.shape);
+            pairs.map(|(&index, &dim)| if dim == 1 { 0 } else { index }).collect()
+        };
+        return (tensor.broadcast_to(&shape).unwrap(), model.view(shape, from));
+    }
     if rank == 0 || random.one_in(5) {
         let mut axes: Vec<_> = (0..rank).collect();
         for at in (1..rank).rev() {
@@ -191,6 +202,27 @@ fn axes_and_indices_beyond_the_tensor_are_rejected() {
     assert_eq!(
         tensor().select(1, 3).unwrap_err().to_string(),
         "expected an index below 3 for axis 1, got 3"
+    );
+    for (to, error) in [
+        (&[3][..], Error::RanksDiffer { expected: 2, found: 1 }),
+        (&[3, 3], Error::ShapesDiffer { axis: 0, expected: 2, found: 3 }),
+        (&[4, 2, 1], Error::ShapesDiffer { axis: 1, expected: 3, found: 1 }),
+        (&[2, 0], Error::ShapesDiffer { axis: 1, expected: 3, found: 0 }),
+        (&[-1, 2, 3], Error::NegativeDim { axis: 0, dim: -1 }),
+        (&[i64::MAX, 2, 3], Error::SizeOverflow),
+        (&[1; 65], Error::TooManyDims { ndim: 65 }),
+    ] {
+        assert_eq!(tensor().broadcast_to(to).err(), Some(error), "{to:?}");
+    }
+    let one = forged(&[1], &[7]).imported();
+    let negative = Some(Error::NegativeDim { axis: 0, dim: -2 });
+    assert_eq!(one.broadcast_to(&[-2_i64]).err(), negative);
+    let storage = ImportedStorage::<[i32; 3]>::new(tensor()).unwrap();
+    let repeated = storage.broadcast_to(&[2, 2]).unwrap();
+    assert_eq!(repeated.imported().shape(), [2, 2, 3]);
+    assert_eq!(
+        tensor().broadcast_to(&[2, 2, 3]).unwrap().elements_mut::<i32>().err(),
+        Some(Error::Overlapping)
     );
     let scalar = || forged(&[], &[7]).imported();
     assert_eq!(scalar().select(0, 0).err(), Some(Error::NoSuchAxis { axis: 0, ndim: 0 }));

@@ -74,7 +74,7 @@ def test_methods_of_the_stub_are_kept():
 def test_importable_classes_name_themselves():
     text = stubs.complete(STUB, module(from_dlpack=classmethod(len)))
     assert ") -> Image: ..." in text
-    assert names_of(text, "_SupportsDLPack") == ["__dlpack__", "__dlpack_device__"]
+    assert names_of(text, "_HasDLPack") == ["__dlpack__"]
     assert "from typing import Protocol\n" in text
 
 
@@ -114,3 +114,43 @@ def test_operators_are_added():
     assert "def __bool__(self) -> bool" in text
     assert "def __setitem__(self, key: Any, value: Any, /) -> None" in text
     assert "__iadd__" not in text
+
+
+FUNCTIONS = """\
+from typing import Annotated
+
+from numpy import float32
+from numpy.typing import NDArray
+
+def norms(x: Annotated[_SupportsDLPack, "float32", "2 dimensions"], *, scale: float = 1) -> NDArray[float32]: ...
+def scaled(n: int, x: Annotated[_SupportsDLPack, "float32", "2 dimensions"], y: _SupportsDLPack) -> _Array: ...
+def made(n: int) -> _Array: ...
+"""
+
+
+def test_the_types_of_arrays_are_defined():
+    text = stubs.complete(FUNCTIONS, types.ModuleType("functions"))
+    assert "_SupportsDLPack: TypeAlias = NDArray[Any] | _HasDLPack" in text
+    assert '_Array = TypeVar("_Array", bound=_SupportsDLPack)' in text
+    assert 'x: Annotated[_SupportsDLPack, "float32", "2 dimensions"], *, scale' in text
+    assert 'x: Annotated[_Array, "float32", "2 dimensions"], y: _SupportsDLPack) -> _Array' in text
+    assert "def made(n: int) -> Any: ..." in text
+    assert "import Any" in text and text.count("import NDArray") == 1
+    compile(text, "functions.pyi", "exec")
+    assert stubs.complete(text, types.ModuleType("functions")) == text
+
+
+def test_an_empty_stub_is_an_error():
+    made = types.ModuleType("functions")
+    made.norms = len
+    for stub in ("", "def __getattr__(name: str) -> Incomplete: ...\n"):
+        with pytest.raises(SystemExit, match="has none of its names: PyO3 describes a module"):
+            stubs.complete(stub, made)
+
+
+def test_a_class_without_methods_gets_a_body():
+    """PyO3 writes it in one line."""
+    stub = '"""A module."""\n\n@final\nclass Image: ...\n\nclass Other: ...\n'
+    text = stubs.complete(stub, module())
+    assert ast.get_docstring(ast.parse(text)) == "A module."
+    assert names_of(text, "Image") == ["__dlpack__", "__dlpack_device__", "shape"]

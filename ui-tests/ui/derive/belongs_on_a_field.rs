@@ -15,11 +15,11 @@ pub struct Offset {
 }
 
 #[derive(DLPackExport)]
-#[dlpack(pitch(bytes)=row)]
+#[dlpack(sync = job)]
 pub struct WithAField {
     data: Vec<u8>,
     shape: [usize; 2],
-    row: usize,
+    job: Option<dlpack_traits::SharedBuffer<u8>>,
 }
 
 fn main() {}

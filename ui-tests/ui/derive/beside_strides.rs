@@ -35,6 +35,19 @@ pub struct Listed {
     row: usize,
 }
 
+#[derive(DLPackExport)]
+#[dlpack(strides = self.steps(), pitch(bytes) = 8)]
+pub struct Stated {
+    data: Vec<u8>,
+    shape: [usize; 2],
+}
+
+impl Stated {
+    pub fn steps(&self) -> [usize; 2] {
+        [8, 1]
+    }
+}
+
 fn main() {}
 
 pub fn compiles_all_the_same(
@@ -42,9 +55,11 @@ pub fn compiles_all_the_same(
     order_field: OrderField,
     pitch: Pitch,
     listed: Listed,
+    stated: Stated,
 ) {
     let _ = order_image.into_dlpack();
     let _ = order_field.into_dlpack();
     let _ = pitch.into_dlpack();
     let _ = listed.into_dlpack();
+    let _ = stated.into_dlpack();
 }

@@ -32,6 +32,28 @@ pub struct Negated {
     row: isize,
 }
 
+#[derive(DLPackExport)]
+#[dlpack(offset(elements) = start + 1)]
+pub struct Sum {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    start: usize,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(pitch(bytes) = -8)]
+pub struct Negative {
+    data: Vec<u8>,
+    shape: [usize; 2],
+}
+
+#[derive(DLPackExport)]
+#[dlpack(device = "cpu")]
+pub struct OnDevice {
+    data: Vec<u8>,
+    shape: [usize; 2],
+}
+
 fn main() {}
 
 pub fn compiles_all_the_same(
@@ -40,10 +62,16 @@ pub fn compiles_all_the_same(
     expression: Expression,
     float: Float,
     negated: Negated,
+    sum: Sum,
+    negative: Negative,
+    on_device: OnDevice,
 ) {
     let _ = block.into_dlpack();
     let _ = ends_early.into_dlpack();
     let _ = expression.into_dlpack();
     let _ = float.into_dlpack();
     let _ = negated.into_dlpack();
+    let _ = sum.into_dlpack();
+    let _ = negative.into_dlpack();
+    let _ = on_device.into_dlpack();
 }

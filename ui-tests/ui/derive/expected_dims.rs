@@ -19,7 +19,7 @@ pub struct StringImage {
 }
 
 #[derive(DLPackExport)]
-#[dlpack(strides = steps)]
+#[dlpack(strides = 3)]
 pub struct Assigned {
     data: Vec<u8>,
     shape: [usize; 2],

@@ -21,10 +21,23 @@ pub struct Nothing {
     shape: [usize; 2],
 }
 
+#[derive(DLPackExport)]
+#[dlpack(order = fortran)]
+pub struct Word {
+    data: Vec<u8>,
+    shape: [usize; 2],
+}
+
 fn main() {}
 
-pub fn compiles_all_the_same(letter: Letter, list: List, nothing: Nothing) {
+pub fn compiles_all_the_same(
+    letter: Letter,
+    list: List,
+    nothing: Nothing,
+    word: Word,
+) {
     let _ = letter.into_dlpack();
     let _ = list.into_dlpack();
     let _ = nothing.into_dlpack();
+    let _ = word.into_dlpack();
 }

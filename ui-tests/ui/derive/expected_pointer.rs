@@ -21,6 +21,15 @@ pub struct Expression {
 }
 
 #[derive(DLPackExport)]
+pub struct MutableType {
+    #[dlpack(unsafe(ptr mut, len(elements) = 3))]
+    pixels: *mut f32,
+    #[dlpack(owner)]
+    file: Vec<f32>,
+    shape: [usize; 2],
+}
+
+#[derive(DLPackExport)]
 pub struct NoEquals {
     #[dlpack(unsafe(ptr, len(elements)))]
     pixels: *mut f32,
@@ -32,8 +41,14 @@ pub struct NoEquals {
 
 fn main() {}
 
-pub fn compiles_all_the_same(bare: &Bare, expression: &Expression, no_equals: &NoEquals) {
+pub fn compiles_all_the_same(
+    bare: &Bare,
+    expression: &Expression,
+    mutable_type: &MutableType,
+    no_equals: &NoEquals,
+) {
     let _ = bare.tensor();
     let _ = expression.tensor();
+    let _ = mutable_type.tensor();
     let _ = no_equals.tensor();
 }

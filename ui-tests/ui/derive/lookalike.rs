@@ -1,35 +1,12 @@
 use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage};
 
 #[derive(DLPackExport)]
-pub struct AllocatedWidth {
-    data: Vec<u8>,
-    shape: [usize; 2],
-    allocated_width: std::num::NonZeroU32,
-}
-
-#[derive(DLPackExport)]
-#[dlpack(shape(height, width))]
-pub struct ByteStart {
-    data: Vec<u8>,
-    height: usize,
-    width: usize,
-    byte_start: u64,
-}
-
-#[derive(DLPackExport)]
 #[dlpack(shape(height, width))]
 pub struct BytesPerRow {
     data: Vec<u8>,
     height: usize,
     width: usize,
     bytes_per_row: u32,
-}
-
-#[derive(DLPackExport)]
-pub struct First {
-    data: Vec<u8>,
-    shape: [usize; 2],
-    first: usize,
 }
 
 #[derive(DLPackExport, DLPackImport)]
@@ -40,28 +17,12 @@ pub struct InBoth {
 }
 
 #[derive(DLPackExport)]
-pub struct Ld {
-    data: Vec<u8>,
-    shape: [usize; 2],
-    ld: i64,
-}
-
-#[derive(DLPackExport)]
 #[dlpack(shape(height, width))]
 pub struct Linesize {
     data: Vec<u8>,
     height: usize,
     width: usize,
     linesize: i32,
-}
-
-#[derive(DLPackExport)]
-#[dlpack(shape(height, width))]
-pub struct MemoryFormat {
-    data: Vec<u8>,
-    height: usize,
-    width: usize,
-    memory_format: u8,
 }
 
 #[derive(DLPackExport)]
@@ -102,35 +63,12 @@ pub struct Rank {
 }
 
 #[derive(DLPackExport)]
-pub struct RowCapacity {
-    data: Vec<u8>,
-    shape: [usize; 2],
-    row_capacity: usize,
-}
-
-#[derive(DLPackExport)]
 #[dlpack(shape(height, width))]
 pub struct RowStrides {
     data: Vec<u8>,
     height: usize,
     width: usize,
     row_strides: [usize; 2],
-}
-
-#[derive(DLPackExport)]
-pub struct Rowbytes {
-    data: Vec<u8>,
-    shape: [usize; 2],
-    rowbytes: u32,
-}
-
-#[derive(DLPackExport)]
-#[dlpack(shape(height, width))]
-pub struct Start {
-    data: Vec<u8>,
-    height: usize,
-    width: usize,
-    start: usize,
 }
 
 #[derive(DLPackExport)]
@@ -143,41 +81,25 @@ pub struct StartOffset {
 fn main() {}
 
 pub fn compiles_all_the_same(
-    allocated_width: AllocatedWidth,
-    byte_start: ByteStart,
     bytes_per_row: BytesPerRow,
-    first: First,
-    ld: Ld,
     linesize: Linesize,
-    memory_format: MemoryFormat,
     memory_layout: MemoryLayout,
     order_image: OrderImage,
     padded_width: PaddedWidth,
     pitch: Pitch,
     rank: Rank,
-    row_capacity: RowCapacity,
     row_strides: RowStrides,
-    rowbytes: Rowbytes,
-    start: Start,
     start_offset: StartOffset,
     tensor: fn() -> dlpack_traits::ImportedTensor,
 ) {
-    let _ = allocated_width.into_dlpack();
-    let _ = byte_start.into_dlpack();
     let _ = bytes_per_row.into_dlpack();
-    let _ = first.into_dlpack();
     let _ = InBoth::from_dlpack(tensor());
-    let _ = ld.into_dlpack();
     let _ = linesize.into_dlpack();
-    let _ = memory_format.into_dlpack();
     let _ = memory_layout.into_dlpack();
     let _ = order_image.into_dlpack();
     let _ = padded_width.into_dlpack();
     let _ = pitch.into_dlpack();
     let _ = rank.into_dlpack();
-    let _ = row_capacity.into_dlpack();
     let _ = row_strides.into_dlpack();
-    let _ = rowbytes.into_dlpack();
-    let _ = start.into_dlpack();
     let _ = start_offset.into_dlpack();
 }

@@ -18,13 +18,6 @@ pub struct RowStride {
 }
 
 #[derive(DLPackExport)]
-pub struct Step {
-    data: Vec<u8>,
-    shape: [usize; 2],
-    step: usize,
-}
-
-#[derive(DLPackExport)]
 pub struct Stride {
     data: Vec<u8>,
     shape: [usize; 2],
@@ -44,14 +37,12 @@ fn main() {}
 
 pub fn compiles_all_the_same(
     row_stride: RowStride,
-    step: Step,
     stride: Stride,
     x_stride: XStride,
     tensor: fn() -> dlpack_traits::ImportedTensor,
 ) {
     let _ = ImportedWithDefault::from_dlpack(tensor());
     let _ = row_stride.into_dlpack();
-    let _ = step.into_dlpack();
     let _ = stride.into_dlpack();
     let _ = x_stride.into_dlpack();
 }

@@ -25,12 +25,27 @@ impl Columns {
     }
 }
 
+#[derive(DLPackImport)]
+#[dlpack(offset(bytes) = self.start())]
+pub struct Shifted {
+    data: ImportedStorage<f32>,
+    shape: [usize; 2],
+}
+
+impl Shifted {
+    pub fn start(&self) -> usize {
+        4
+    }
+}
+
 fn main() {}
 
 pub fn compiles_all_the_same(
     tensor: fn() -> dlpack_traits::ImportedTensor,
     other: fn() -> dlpack_traits::ImportedTensor,
+    third: fn() -> dlpack_traits::ImportedTensor,
 ) {
     let _ = Rows::from_dlpack(tensor());
     let _ = Columns::from_dlpack(other());
+    let _ = Shifted::from_dlpack(third());
 }

@@ -8,8 +8,15 @@ pub struct Image {
     ndim: usize,
 }
 
+#[derive(DLPackExport)]
+#[dlpack(shape(2, 2), ndim = 2)]
+pub struct Stated {
+    data: Vec<u8>,
+}
+
 fn main() {}
 
-pub fn compiles_all_the_same(image: Image) {
+pub fn compiles_all_the_same(image: Image, stated: Stated) {
     let _ = image.into_dlpack();
+    let _ = stated.into_dlpack();
 }

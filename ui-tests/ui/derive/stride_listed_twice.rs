@@ -17,9 +17,17 @@ pub struct Stride {
     step: usize,
 }
 
+#[derive(DLPackImport)]
+#[dlpack(shape(rows, 3), offset(elements) = rows)]
+pub struct Offset {
+    data: ImportedStorage<f32>,
+    rows: usize,
+}
+
 fn main() {}
 
 pub fn compiles_all_the_same(tensor: fn() -> dlpack_traits::ImportedTensor) {
     let _ = Dimension::from_dlpack(tensor());
     let _ = Stride::from_dlpack(tensor());
+    let _ = Offset::from_dlpack(tensor());
 }

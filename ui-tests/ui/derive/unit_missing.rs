@@ -34,11 +34,25 @@ pub struct Pointer {
     shape: [usize; 2],
 }
 
+#[derive(DLPackExport)]
+#[dlpack(offset = 4)]
+pub struct Stated {
+    data: Vec<u8>,
+    shape: [usize; 2],
+}
+
 fn main() {}
 
-pub fn compiles_all_the_same(len: Len, offset: Offset, pitch: Pitch, pointer: &Pointer) {
+pub fn compiles_all_the_same(
+    len: Len,
+    offset: Offset,
+    pitch: Pitch,
+    pointer: &Pointer,
+    stated: Stated,
+) {
     let _ = len.into_dlpack();
     let _ = offset.into_dlpack();
     let _ = pitch.into_dlpack();
     let _ = pointer.tensor();
+    let _ = stated.into_dlpack();
 }

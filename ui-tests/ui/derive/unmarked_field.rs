@@ -105,6 +105,171 @@ pub struct U128 {
     id: u128,
 }
 
+#[derive(DLPackExport)]
+pub struct AllocatedWidth {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    allocated_width: std::num::NonZeroU32,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width))]
+pub struct ByteStart {
+    data: Vec<u8>,
+    height: usize,
+    width: usize,
+    byte_start: u64,
+}
+
+#[derive(DLPackExport)]
+pub struct First {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    first: usize,
+}
+
+#[derive(DLPackExport)]
+pub struct Ld {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    ld: i64,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width))]
+pub struct MemoryFormat {
+    data: Vec<u8>,
+    height: usize,
+    width: usize,
+    memory_format: u8,
+}
+
+#[derive(DLPackExport)]
+pub struct RowCapacity {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    row_capacity: usize,
+}
+
+#[derive(DLPackExport)]
+pub struct Rowbytes {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    rowbytes: u32,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width))]
+pub struct Start {
+    data: Vec<u8>,
+    height: usize,
+    width: usize,
+    start: usize,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width))]
+pub struct ChannelsLast {
+    data: Vec<u8>,
+    height: usize,
+    width: usize,
+    channels_last: bool,
+}
+
+#[derive(DLPackImport)]
+pub struct ImportedChannelsLast {
+    data: ImportedStorage<u8>,
+    shape: [usize; 3],
+    channels_last: bool,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width), order = column_major)]
+pub struct InterleavedWithOrder {
+    data: Vec<u8>,
+    height: usize,
+    width: usize,
+    interleaved: bool,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width))]
+pub struct IsPlanar {
+    data: Vec<u8>,
+    height: usize,
+    width: usize,
+    is_planar: bool,
+}
+
+#[derive(DLPackExport)]
+pub struct Transpose {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    transpose: bool,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width))]
+pub struct BottomUp {
+    data: Vec<u8>,
+    height: usize,
+    width: usize,
+    bottom_up: bool,
+}
+
+#[derive(DLPackExport)]
+pub struct Flip {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    flip: bool,
+}
+
+#[derive(DLPackImport)]
+#[dlpack(construct = ImportedBottomUp::new)]
+pub struct ImportedBottomUp {
+    data: ImportedStorage<u8>,
+    shape: [usize; 2],
+    bottom_up: bool,
+}
+
+impl ImportedBottomUp {
+    fn new(data: ImportedStorage<u8>, shape: [usize; 2]) -> Result<Self, dlpack_traits::Error> {
+        Ok(Self { data, shape, bottom_up: false })
+    }
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width))]
+pub struct TopDown {
+    data: Vec<u8>,
+    height: usize,
+    width: usize,
+    top_down: bool,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width))]
+pub struct IsTransposed {
+    data: Vec<u8>,
+    height: usize,
+    width: usize,
+    is_transposed: bool,
+}
+
+#[derive(DLPackExport)]
+pub struct RowMajor {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    row_major: bool,
+}
+
+#[derive(DLPackExport)]
+pub struct Step {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    step: usize,
+}
+
 fn main() {}
 
 pub fn compiles_all_the_same(
@@ -121,6 +286,24 @@ pub fn compiles_all_the_same(
     tuple_struct: TupleStruct,
     u128: U128,
     tensor: fn() -> dlpack_traits::ImportedTensor,
+    allocated_width: AllocatedWidth,
+    byte_start: ByteStart,
+    first: First,
+    ld: Ld,
+    memory_format: MemoryFormat,
+    row_capacity: RowCapacity,
+    rowbytes: Rowbytes,
+    start: Start,
+    channels_last: ChannelsLast,
+    interleaved_with_order: InterleavedWithOrder,
+    is_planar: IsPlanar,
+    transpose: Transpose,
+    bottom_up: BottomUp,
+    flip: Flip,
+    top_down: TopDown,
+    is_transposed: IsTransposed,
+    row_major: RowMajor,
+    step: Step,
 ) {
     let _ = array.into_dlpack();
     let _ = atomic.into_dlpack();
@@ -137,4 +320,24 @@ pub fn compiles_all_the_same(
     let _ = pairs.into_dlpack();
     let _ = tuple_struct.into_dlpack();
     let _ = u128.into_dlpack();
+    let _ = allocated_width.into_dlpack();
+    let _ = byte_start.into_dlpack();
+    let _ = first.into_dlpack();
+    let _ = ld.into_dlpack();
+    let _ = memory_format.into_dlpack();
+    let _ = row_capacity.into_dlpack();
+    let _ = rowbytes.into_dlpack();
+    let _ = start.into_dlpack();
+    let _ = channels_last.into_dlpack();
+    let _ = ImportedChannelsLast::from_dlpack(tensor());
+    let _ = interleaved_with_order.into_dlpack();
+    let _ = is_planar.into_dlpack();
+    let _ = transpose.into_dlpack();
+    let _ = bottom_up.into_dlpack();
+    let _ = flip.into_dlpack();
+    let _ = ImportedBottomUp::from_dlpack(tensor());
+    let _ = top_down.into_dlpack();
+    let _ = is_transposed.into_dlpack();
+    let _ = row_major.into_dlpack();
+    let _ = step.into_dlpack();
 }

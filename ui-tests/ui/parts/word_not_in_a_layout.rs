@@ -6,6 +6,12 @@ pub struct Layout {
     shape: [usize; 2],
 }
 
+#[derive(AsLayout)]
+#[dlpack(dtype = U8)]
+pub struct Typed {
+    shape: [usize; 2],
+}
+
 #[derive(FromLayout)]
 #[dlpack(require(rank = 2))]
 pub struct Dense {
@@ -14,6 +20,7 @@ pub struct Dense {
 
 fn main() {}
 
-pub fn compiles_all_the_same(layout: &Layout) {
+pub fn compiles_all_the_same(layout: &Layout, typed: &Typed) {
     let _ = layout.layout();
+    let _ = typed.layout();
 }

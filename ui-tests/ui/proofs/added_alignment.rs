@@ -6,7 +6,7 @@ use dlpack_traits::{DataRef, Element};
 
 mod fake {
     pub mod __private {
-        pub mod dlpack_derive_0_1_0 {
+        pub mod dlpack_derive_0_1_0_see_attribute_crate {
             pub mod parts {
                 pub use dlpack_traits::__private::parts::*;
                 pub const fn assert_element<T>() {}

@@ -5,7 +5,7 @@ use dlpack_traits::{Element, ImportedStorage, SharedBuffer};
 
 mod fake {
     pub mod __private {
-        pub mod dlpack_derive_0_1_0 {
+        pub mod dlpack_derive_0_1_0_see_attribute_crate {
             pub mod parts {
                 pub use dlpack_traits::__private::parts::*;
                 pub const fn assert_element<T>() {}

@@ -3,7 +3,7 @@
 
 mod fake {
     pub mod __private {
-        pub mod dlpack_derive_0_1_0 {
+        pub mod dlpack_derive_0_1_0_see_attribute_crate {
             pub mod parts {
                 pub use core::marker::{Copy, Send, Sync};
                 pub use core::primitive::bool;

@@ -5,7 +5,7 @@ extern crate dlpack_traits as real;
 extern crate self as dlpack_traits;
 
 pub mod __private {
-    pub mod dlpack_derive_0_1_0 {
+    pub mod dlpack_derive_0_1_0_see_attribute_crate {
         pub mod parts {
             pub use core::marker::{Copy, Send, Sync};
             pub use core::primitive::bool;

@@ -12,6 +12,9 @@ pub struct Mark;
 unsafe impl Stream for QueueEventIsNone {
     type Event = Mark;
 
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
+
     fn record(&self) -> Result<Mark, Error> {
         Ok(Mark)
     }
@@ -39,6 +42,9 @@ pub struct QueueStreamOfOneThread(Cell<u8>);
 // SAFETY: it is an example.
 unsafe impl Stream for QueueStreamOfOneThread {
     type Event = NoStream;
+
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
 
     fn record(&self) -> Result<NoStream, Error> {
         Ok(NoStream)

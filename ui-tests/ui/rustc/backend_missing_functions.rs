@@ -1,11 +1,11 @@
-use dlpack_traits::backend::{Backend, NoStream, WorkStream};
+use dlpack_traits::backend::{Backend, MemoryType, NoStream, WorkStream};
 use dlpack_traits::{Device, Error, ffi};
 
 pub struct Npu;
 
 // SAFETY: it is an example.
 unsafe impl Backend for Npu {
-    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLExtDev)];
     type Stream = NoStream;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {

@@ -9,6 +9,9 @@ pub struct Queue;
 impl Stream for Queue {
     type Event = NoStream;
 
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
+
     fn record(&self) -> Result<NoStream, Error> {
         Ok(NoStream)
     }

@@ -15,7 +15,12 @@ const FEATURE_SETS: &[&str] = &[
     "std",
     "derive",
     "half",
+    "num-complex",
     "ndarray",
+    "ndarray_0_16",
+    "ndarray_0_16,ndarray_0_17",
+    "memmap2_0_9",
+    "rayon",
     "derive,half",
     "std,derive,half,ndarray",
     "cuda",
@@ -26,10 +31,12 @@ const FEATURE_SETS: &[&str] = &[
     "opencl",
     "vulkan",
     "webgpu",
+    "testing",
     "cuda,oneapi,opencl,rocm,vulkan,webgpu",
 ];
 /// The sets with `pyo3`, which brings `std`.
-const FEATURE_SETS_WITH_PYO3: &[&str] = &["pyo3", "pyo3,derive", "pyo3,half", "pyo3,derive,half"];
+const FEATURE_SETS_WITH_PYO3: &[&str] =
+    &["pyo3", "pyo3,derive", "pyo3,half", "pyo3,derive,half", "stubs"];
 /// Stable-ABI modules, built apart: cargo would unify their PyO3 feature `abi3` into all
 /// crates.
 const STABLE_ABI: [&str; 2] = ["dlpack-conformance", "dlpack-doctor-python"];
@@ -68,6 +75,16 @@ pub(crate) fn clippy(context: &Context, stage: &mut Stage) -> Ending {
         stage.run(&mut command)?;
     }
     Ok(())
+}
+
+/// The same lints for the two crates that users have.
+pub(crate) fn clippy_of_the_crates(context: &Context, stage: &mut Stage) -> Ending {
+    let mut command = cargo(&context.checkout);
+    command
+        .env("PYO3_PYTHON", &context.environment(stage)?.interpreter.executable)
+        .args(["clippy", "--package=dlpack-traits", "--package=dlpack-derive", "--all-targets"])
+        .args(["--all-features", "--", "--deny=warnings"]);
+    Ok(stage.run(&mut command)?)
 }
 
 /// Workspaces of their own whose commands are too long for `cargo xtask test`: what

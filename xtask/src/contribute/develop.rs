@@ -43,6 +43,9 @@ pub(crate) const TESTED: &[Module] = if cfg!(target_os = "linux") {
     &[EXAMPLE, TESTING]
 };
 
+/// The suffix of an extension module.
+const SUFFIX: &str = if cfg!(windows) { "pyd" } else { "so" };
+
 /// Sources, build outputs and modules of one build of the extension modules.
 #[derive(Debug)]
 pub(crate) struct Build {
@@ -171,6 +174,11 @@ impl Build {
         Ok(())
     }
 
+    /// The path of a module that is not part of a Python package.
+    pub(crate) fn installed(&self, module: Module) -> PathBuf {
+        self.modules.join(format!("{}.{SUFFIX}", module.name))
+    }
+
     /// Puts the new module in place in one step: a running Python may have the
     /// old one mapped.
     fn install(&self, module: Module) -> Outcome {
@@ -184,8 +192,7 @@ impl Build {
             install_sources(&self.sources.join(sources).join(module.name), &place)?;
         }
         let built = self.outputs().join(format!("{DLL_PREFIX}{library}{DLL_SUFFIX}"));
-        let suffix = if cfg!(windows) { "pyd" } else { "so" };
-        let installed = place.join(format!("{name}.{suffix}"));
+        let installed = place.join(format!("{name}.{SUFFIX}"));
         let fresh = place.join(format!("{name}.{}", std::process::id()));
         std::fs::create_dir_all(&place)
             .and_then(|()| std::fs::copy(&built, &fresh))

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::contribute::develop::{Build, Module, check_import};
 use crate::contribute::python_tests;
 use crate::contribute::rust_tests::run_tests;
 use crate::contribute::test::Context;
@@ -35,9 +36,27 @@ pub(crate) fn simulated(context: &Context, stage: &mut Stage) -> Ending {
     run_tests(stage, &mut command)
 }
 
+/// The module of `examples/cuda-kernel`.
+const KERNEL: Module = Module { package: "dlpack-cuda-kernel", name: "cuda_kernel", sources: None };
+
 /// Python classes on GPUs, where the loader finds the simulator that the step
 /// before built. A process of its own: no other test is to see a driver.
 pub(crate) fn python_simulated(context: &Context, stage: &mut Stage) -> Ending {
+    on_simulator(context, "tests/python/gpus/gpu_classes.py", stage)
+}
+
+/// `examples/cuda-kernel` with arrays on the simulator.
+pub(crate) fn example_kernel(context: &Context, stage: &mut Stage) -> Ending {
+    let checkout = &context.checkout;
+    let environment = context.modules(stage)?;
+    let build = Build::of(checkout);
+    build.run(checkout, &environment.interpreter, &[KERNEL], stage)?;
+    check_import(&mut environment.python(checkout), KERNEL, &build.modules, stage)?;
+    on_simulator(context, "tests/python/gpus/example_kernel.py", stage)
+}
+
+/// Runs tests in Python where the loader finds the simulator.
+fn on_simulator(context: &Context, tests: &str, stage: &mut Stage) -> Ending {
     let environment = context.modules(stage)?;
     let folder = context.checkout.target().join("gpu-simulator");
     if !folder.exists() {
@@ -45,7 +64,7 @@ pub(crate) fn python_simulated(context: &Context, stage: &mut Stage) -> Ending {
     }
     let mut command = python_tests::pytest_of(&context.checkout, environment);
     command
-        .arg("tests/python/gpus/gpu_classes.py")
+        .arg(tests)
         .env(LOADER_PATH, loader_path(&folder)?)
         .env("DLPACK_REQUIRE", environment.required(&NAMES.join(",")));
     python_tests::run(&mut command, stage)

@@ -30,6 +30,7 @@ use crate::checkout::Checkout;
 /// Runs one command.
 pub(crate) fn run(request: Contribute, checkout: Checkout) -> Outcome<ExitCode> {
     let outcome = match request {
+        Contribute::Check => return test::check(checkout),
         Contribute::Test(test) => return test::test(checkout, test.full, test.step.as_deref()),
         Contribute::Matrix => return matrix::matrix(&checkout),
         Contribute::Conformance => return conformance::conformance(&checkout),

@@ -16,7 +16,7 @@ const OLDEST: &str = "1.85";
 /// All features but `cudarc`: that crate needs a later Rust.
 const FEATURES: &str = "--features=dlpack-traits/bytes,dlpack-traits/cuda,\
     dlpack-traits/derive,dlpack-traits/half,dlpack-traits/memmap2,dlpack-traits/ndarray,\
-    dlpack-traits/oneapi,dlpack-traits/opencl,dlpack-traits/pyo3,dlpack-traits/rocm,\
+    dlpack-traits/ndarray_0_16,dlpack-traits/oneapi,dlpack-traits/opencl,dlpack-traits/pyo3,dlpack-traits/rayon,dlpack-traits/rocm,\
     dlpack-traits/std,dlpack-traits/vulkan,dlpack-traits/webgpu";
 /// The compiler's packages of Debian: a release may have several versions.
 const PACKAGES: [&str; 2] = ["rustc", "rustc-web"];

@@ -59,9 +59,8 @@ pub(crate) fn oldest_pyo3(context: &Context, stage: &mut Stage) -> Ending {
     let place = checkout.target().join("pyo3-range").join(OLDEST);
     let build = Build {
         sources: place.join("src"),
-        // The crates other than PyO3 are those that the Rust tests have compiled, and only this
-        // step builds this PyO3.
-        target: checkout.target(),
+        // Not that of the checkout: cargo would take the crates of the copy for those of the checkout.
+        target: place.join("target"),
         modules: place.join("python"),
         profile: Profile::Dev,
     };

@@ -35,6 +35,14 @@ pub(crate) fn rust_tests(context: &Context, stage: &mut Stage) -> Ending {
     run_all_tests(stage, vec![job("tests", "--tests"), job("documents", "--doc")])
 }
 
+/// The unit tests of the two crates, and the tests of their structure and size.
+pub(crate) fn unit_tests(context: &Context, stage: &mut Stage) -> Ending {
+    let mut command = cargo(&context.checkout);
+    command.arg("test").args(SELECTION).args(["--package=dlpack-derive", "--lib"]);
+    command.args(["--test=architecture", "--test=api", "--test=budget"]);
+    run_tests(stage, &mut command)
+}
+
 /// The test that counts the reads of foreign memory: the optimizer may turn one into two.
 pub(crate) fn optimized_reads(context: &Context, stage: &mut Stage) -> Ending {
     let mut command = cargo(&context.checkout);
@@ -60,7 +68,7 @@ pub(crate) fn ui_tests_and_python_documents(context: &Context, stage: &mut Stage
     let documents = test(&[
         "--doc",
         "--package=dlpack-traits",
-        "--features=cudarc,derive,ndarray,pyo3,pyo3/macros",
+        "--features=cudarc,derive,ndarray,pyo3,pyo3/experimental-async,pyo3/macros,rayon",
         "--",
         "--include-ignored",
         // Functions with arguments in memory of a GPU. The driver is loaded at run time, and no
@@ -69,6 +77,7 @@ pub(crate) fn ui_tests_and_python_documents(context: &Context, stage: &mut Stage
         // Not the page about the derive: its ignored blocks are parts of one expansion.
         "Readme",
         "guide",
+        "parallel",
         "python",
     ]);
     let doctor = test(&["--doc", "--package=dlpack-doctor", "--", "--include-ignored"]);

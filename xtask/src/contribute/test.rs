@@ -67,6 +67,14 @@ pub(crate) type Body = fn(&Context, &mut Stage) -> Ending;
 /// A step: its name, and the function that runs it.
 pub(crate) type Step = (&'static str, Body);
 
+/// Steps of `cargo xtask check`.
+const CHECK: &[Step] = &[
+    ("rustfmt", checks::rustfmt),
+    ("clippy of the crates", checks::clippy_of_the_crates),
+    ("unit tests", rust_tests::unit_tests),
+    ("rules", rules::step),
+];
+
 /// Steps of `cargo xtask test`.
 const QUICK: &[Step] = &[
     ("rules", rules::step),
@@ -113,11 +121,14 @@ const FULL: &[Step] = &[
     ("interop matrix", matrix::interop_matrix),
     ("demo", the_demo),
     ("pictures", pictures::step),
+    ("example: cuda-kernel", gpu_tests::example_kernel),
     ("example: safetensors", examples::safetensors),
     ("example: functions", examples::functions),
     ("example: notebook", examples::notebook),
     ("example: shared-memory", examples::shared_memory),
     ("example: ranks", examples::ranks),
+    ("example: torch-operators", examples::torch_operators),
+    ("example: jax-ffi", examples::jax_ffi),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
     ("valgrind", valgrind::deleters),
@@ -144,7 +155,14 @@ const FULL_BESIDE: &[Step] = &[
     ("example: coming-from", examples::coming_from),
     ("example: crates", examples::crates),
     ("example: node", examples::node),
+    ("example: two-versions", examples::two_versions),
+    ("example: tvm-ffi", examples::tvm_ffi),
 ];
+
+/// Runs what a commit needs, one step after the other.
+pub(crate) fn check(checkout: Checkout) -> Outcome<ExitCode> {
+    run(checkout, CHECK, Packages::Base)
+}
 
 /// Runs all steps, or those whose names contain `step`; the exit code is a failure where
 /// any step failed.

@@ -61,7 +61,8 @@ fn make(checkout: &Checkout, python: &Path, place: &Path, stage: &mut Stage) -> 
     let target = checkout.target().join("gpu-evidence");
     let mut module = cargo(checkout);
     module
-        .args(["build", "--release", "--package=dlpack-testing", "--features=abi3"])
+        .args(["build", "--release", "--package=dlpack-testing", "--package=dlpack-cuda-kernel"])
+        .arg("--features=dlpack-testing/abi3,dlpack-cuda-kernel/abi3")
         .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
         .env("PYO3_PYTHON", python)
         .envs([EXTENSION_MODULE])
@@ -73,8 +74,13 @@ fn make(checkout: &Checkout, python: &Path, place: &Path, stage: &mut Stage) -> 
     drop(std::fs::remove_dir_all(&folder));
     let script = checkout.root().join(SCRIPT);
     let library = target.join("release/libdlpack_testing.so");
-    let mut files =
-        vec![(script, place.join("evidence.py")), (library, place.join("dlpack_testing.abi3.so"))];
+    let kernel = target.join("release/libcuda_kernel.so");
+    let mut files = vec![
+        (script, place.join("evidence.py")),
+        (library, place.join("dlpack_testing.abi3.so")),
+        (checkout.root().join("examples/cuda-kernel/main.py"), place.join("example_kernel.py")),
+        (kernel, place.join("cuda_kernel.abi3.so")),
+    ];
     for (name, arguments) in PROGRAMS {
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder).map_err(unwritable)?;

@@ -43,6 +43,7 @@ const CONCURRENT: &[Concurrent] = &[
             "devices::frees::streams_are_recorded_from_many_threads",
             "devices::frees::an_export_without_a_stream_waits_for_the_work",
             "devices::own_copies::copies_include_pending_work",
+            "devices::pool::a_tensor_is_copied_to_the_next_device",
         ],
     ),
     (

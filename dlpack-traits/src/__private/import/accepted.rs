@@ -4,8 +4,7 @@ use alloc::vec::Vec;
 
 use super::requirements::{self, ANY_ORDER, Requirement};
 use super::{
-    DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError, ImportedTensor, Order,
-    OrderTarget,
+    ConvertsFrom, DataType, Device, Dim, Error, FromDims, ImportError, ImportedTensor, Order,
 };
 use crate::describe::stored_bits;
 use crate::import::{MetadataField, Mismatch, MismatchKind, number};
@@ -40,11 +39,6 @@ pub enum Room {
     /// It may have more; another field holds the number of entries in use.
     Spare,
 }
-
-/// [`Room::Filled`].
-pub const FILLED: Room = Room::Filled;
-/// [`Room::Spare`].
-pub const SPARE: Room = Room::Spare;
 
 /// Checks that a tensor satisfies the requirements of a type, and returns what its fields are made
 /// from.
@@ -180,7 +174,7 @@ impl Accepted<'_> {
     }
 
     /// The order, and the stride of the slowest axis in elements.
-    fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
+    pub(super) fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
         match (self.place, order) {
             (Place::InTensor(_), order) => requirements::pitched(self.tensor, self.shape(), order),
             (Place::Copied(order, _), _) => {
@@ -213,6 +207,16 @@ impl Accepted<'_> {
     fn in_elements(&self, bytes: usize) -> i128 {
         let bits = (bytes as i128).saturating_mul(8);
         bits.checked_div(self.bits().into()).unwrap_or(0)
+    }
+}
+
+/// Makes a list of the dimensions.
+pub fn dims<D: FromDims>(accepted: &Accepted<'_>, room: Room) -> Result<D, ImportError> {
+    match (room, D::CAPACITY) {
+        (Room::Filled, Some(needed)) if needed != accepted.shape().len() => {
+            Err(accepted.other_rank(needed))
+        }
+        _ => accepted.fits(D::from_dims(accepted.shape())),
     }
 }
 
@@ -255,8 +259,8 @@ pub fn byte_stride<I: Dim>(
 }
 
 /// Makes the field `order`.
-pub fn order<O: OrderTarget>(accepted: &Accepted<'_>) -> Result<O, ImportError> {
-    O::from_order(accepted.order_and_pitch(ANY_ORDER).0)
+pub fn order<O: ConvertsFrom<Order>>(accepted: &Accepted<'_>) -> Result<O, ImportError> {
+    O::from_value(accepted.order_and_pitch(ANY_ORDER).0)
 }
 
 /// Makes the field `pitch(elements)`.
@@ -299,13 +303,13 @@ pub fn byte_len<I: Dim>(accepted: &Accepted<'_>) -> Result<I, ImportError> {
 }
 
 /// Makes the field `dtype`.
-pub fn dtype<T: DTypeTarget>(accepted: &Accepted<'_>) -> Result<T, ImportError> {
-    Ok(T::from_dtype(accepted.tensor.dtype())?)
+pub fn dtype<T: ConvertsFrom<DataType>>(accepted: &Accepted<'_>) -> Result<T, ImportError> {
+    T::from_value(accepted.tensor.dtype())
 }
 
 /// Makes the field `device`.
-pub fn device<T: DeviceTarget>(accepted: &Accepted<'_>) -> Result<T, ImportError> {
-    T::from_device(match accepted.place {
+pub fn device<T: ConvertsFrom<Device>>(accepted: &Accepted<'_>) -> Result<T, ImportError> {
+    T::from_value(match accepted.place {
         Place::InTensor(_) => accepted.tensor.device(),
         Place::Copied(..) => Device::CPU,
     })

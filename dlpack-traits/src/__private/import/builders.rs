@@ -5,10 +5,10 @@
 //! not fit causes the same error twice, which rustc prints once.
 
 use super::accepted::{Accepted, Place};
-use super::requirements::{AxesOf, KeepsStrides, LayoutAccepts, Requirement, byte_len, has_axes};
+use super::requirements::{AxesOf, LayoutAccepts, Requirement, byte_len, has_axes};
 use super::{
-    Copies, DLPackImport, DataType, Error, FromDims, FromElements, ImportError, ImportStorage,
-    ImportedTensor, MismatchKind, Order,
+    DataType, FromDims, FromElements, ImportError, ImportStorage, ImportedTensor, MismatchKind,
+    Order,
 };
 use crate::element::Element;
 use crate::import::{ElementCopy, elements_are, on_host};
@@ -59,8 +59,10 @@ pub fn meets(
 /// The field `layout`.
 #[derive(Debug)]
 pub struct Layout<L> {
-    order: Order,
-    accepts: LayoutAccepts,
+    /// The order of a copy.
+    pub order: Order,
+    /// Checks whether its type can describe the elements.
+    pub accepts: LayoutAccepts,
     /// Makes the field.
     pub make: fn(&Accepted<'_>) -> Result<L, ImportError>,
 }
@@ -68,23 +70,6 @@ pub struct Layout<L> {
 /// Returns the maker of the field `layout`.
 pub const fn layout<L: FromLayout>() -> Layout<L> {
     Layout { order: L::ORDER, accepts: L::accepts, make: L::from_layout }
-}
-
-impl<L> Layout<L> {
-    /// The requirement on elements that stay in the memory of the tensor.
-    pub const fn held(&self) -> Requirement<'static> {
-        Requirement::Layout(self.accepts, false)
-    }
-
-    /// The requirement on elements that are copied.
-    pub const fn copied(&self) -> Requirement<'static> {
-        Requirement::Layout(self.accepts, true)
-    }
-
-    /// The order of the copy.
-    pub const fn order(&self) -> Order {
-        self.order
-    }
 }
 
 /// The field `data`.
@@ -123,18 +108,19 @@ pub const fn held<D: ImportStorage>() -> Data<D> {
 
 /// Returns the maker of a field `data` that is marked `copy`.
 pub const fn copied<D: FromElements>() -> Data<D> {
-    Data {
-        want: Requirement::Data(copied_accepts::<D>, |_| <D::Element as Element>::AXES),
-        kept: Requirement::Kept(|_| true),
-        axes: |_| <D::Element as Element>::AXES,
-        make: |place, tensor| copy(&tensor, place),
-    }
+    copied_if(copied_accepts::<D>)
 }
 
 /// Likewise, for a struct that has a `dtype`.
 pub const fn copied_as<D: FromElements>() -> Data<D> {
+    copied_if(copied_as_accepts::<D>)
+}
+
+const fn copied_if<D: FromElements>(
+    accepts: fn(&ImportedTensor) -> Result<(), MismatchKind>,
+) -> Data<D> {
     Data {
-        want: Requirement::Data(copied_as_accepts::<D>, |_| <D::Element as Element>::AXES),
+        want: Requirement::Data(accepts, |_| <D::Element as Element>::AXES),
         kept: Requirement::Kept(|_| true),
         axes: |_| <D::Element as Element>::AXES,
         make: |place, tensor| copy(&tensor, place),
@@ -185,58 +171,5 @@ fn copied_as_accepts<D: FromElements>(tensor: &ImportedTensor) -> Result<(), Mis
             Err(MismatchKind::Numel { needed, found })
         }
         _ => Ok(()),
-    }
-}
-
-/// The importable value in a newtype, or in a variant.
-#[derive(Debug)]
-pub struct Inner<T> {
-    /// Checks whether its type accepts a tensor.
-    pub accepts: fn(&ImportedTensor) -> Result<(), ImportError>,
-    /// Whether its type copies the elements of tensors.
-    pub copies: Copies,
-    /// Whether its type copies the elements of a given tensor.
-    pub copies_of: fn(&ImportedTensor) -> bool,
-    make: fn(ImportedTensor) -> Result<T, ImportError>,
-}
-
-/// Returns the maker of the value in a newtype, or in a variant.
-pub const fn inner<T: DLPackImport>() -> Inner<T> {
-    Inner { accepts: T::accepts, copies: T::COPIES, copies_of: T::copies, make: T::from_dlpack }
-}
-
-impl<T> Inner<T> {
-    /// Makes the value from a tensor.
-    pub fn of(&self, tensor: ImportedTensor) -> Result<T, ImportError> {
-        (self.make)(tensor)
-    }
-}
-
-/// The storage in a variant of an enum of storages.
-#[derive(Debug)]
-pub struct Storage<D> {
-    /// Checks whether it can hold a tensor.
-    pub accepts: fn(&ImportedTensor) -> Result<(), MismatchKind>,
-    /// The axes of each element of an accepted tensor.
-    pub axes: AxesOf,
-    /// Whether it keeps the strides of an accepted tensor.
-    pub keeps_strides: KeepsStrides,
-    make: fn(ImportedTensor) -> Result<D, Error>,
-}
-
-/// Returns the maker of the storage in a variant of an enum of storages.
-pub const fn storage<D: ImportStorage>() -> Storage<D> {
-    Storage {
-        accepts: D::accepts,
-        axes: D::axes,
-        keeps_strides: D::keeps_strides,
-        make: D::from_imported,
-    }
-}
-
-impl<D> Storage<D> {
-    /// Makes the storage from a tensor.
-    pub fn of(&self, tensor: ImportedTensor) -> Result<D, Error> {
-        (self.make)(tensor)
     }
 }

@@ -9,6 +9,7 @@ mod accepted;
 mod builders;
 mod conversions;
 mod requirements;
+mod stated;
 mod wrappers;
 
 pub use core::default::Default;
@@ -16,7 +17,7 @@ pub use core::option::Option;
 pub use core::primitive::{bool, i64};
 pub use core::result::Result::{self, Err, Ok};
 
-pub use crate::__private::{Field, OtherField, extent as constant, integer, reject_unmarked};
+pub use crate::__private::{Field, OtherField, integer, number, reject_unmarked};
 pub use crate::describe::Order;
 pub use crate::device::Device;
 pub use crate::dims::Dim;
@@ -24,21 +25,23 @@ pub use crate::dtype::DataType;
 pub use crate::error::Error;
 pub use crate::import::{
     Copies, DLPackImport, FromDims, FromElements, ImportError, ImportStorage, ImportedTensor,
-    MismatchKind,
+    MetadataField, MismatchKind,
 };
 
 pub use accepted::{
-    Accepted, FILLED, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch, byte_stride,
-    byte_strides, device, dtype, extent, len, ndim, offset, order, pitch, stride, strides,
+    Accepted, Place, Room, begin, byte_len, byte_offset, byte_pitch, byte_stride, byte_strides,
+    device, dims, dtype, extent, len, ndim, offset, order, pitch, stride, strides,
 };
 pub use builders::{
-    Data, FromLayout, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, meets,
-    shape, storage,
+    Data, FromLayout, Layout, Shape, copied, copied_as, held, layout, meets, shape,
 };
-pub use conversions::{DTypeTarget, DeviceTarget, OrderTarget};
+pub use conversions::{ConvertsFrom, Made, made_with};
 pub use requirements::{
     ANY_ORDER, AxesOf, COLUMN_MAJOR, KeepsStrides, LayoutAccepts, ListedStride, ROW_MAJOR,
     Requirement, StrideUnit, accepts, order_of_strides,
+};
+pub use stated::{
+    order_of_list, stated, stated_device, stated_pitch, stated_shape, stated_strides,
 };
 pub use wrappers::{
     Copying, Holds, Variant, any_holds, axes_of_one, constructed, copies_of_one,

@@ -1,7 +1,5 @@
 //! The requirements of a type on a tensor: [`Requirement`].
 
-use alloc::vec;
-
 use super::{DataType, ImportError, ImportedTensor, Order};
 use crate::describe::stored_bits;
 use crate::flags::Flags;
@@ -213,7 +211,7 @@ impl Requirement<'_> {
         }
     }
 
-    /// As [`meets`](Self::meets), with the error of a type.
+    /// As [`decide`](Self::decide), with the error of a type.
     #[inline(never)]
     fn check(
         &self,
@@ -221,10 +219,15 @@ impl Requirement<'_> {
         shape: &[i64],
         name: &'static str,
     ) -> Result<(), ImportError> {
-        self.meets(tensor, shape).map_err(|unmet| mismatch(name, unmet))
+        self.decide(tensor, shape).map_err(|unmet| mismatch(name, unmet))
     }
 
     pub(super) fn meets(&self, tensor: &ImportedTensor, shape: &[i64]) -> Result<(), MismatchKind> {
+        if self.is_plainly_met(tensor, shape) { Ok(()) } else { self.decide(tensor, shape) }
+    }
+
+    /// Decides about a requirement that is not plainly met.
+    fn decide(&self, tensor: &ImportedTensor, shape: &[i64]) -> Result<(), MismatchKind> {
         let rank = shape.len();
         match *self {
             Self::DType(needed) => {
@@ -244,22 +247,19 @@ impl Requirement<'_> {
                 let met = needed.contains(&rank);
                 require(met, || MismatchKind::Rank { needed: needed.to_vec(), found: rank })
             }
-            Self::Room(None) | Self::Filled(None) => Ok(()),
-            Self::Room(Some(most)) => {
-                require(rank <= most, || MismatchKind::Room { most, found: rank })
+            Self::Room(most) => {
+                Err(MismatchKind::Room { most: most.unwrap_or(usize::MAX), found: rank })
             }
-            Self::Filled(Some(exact)) => {
-                require(rank == exact, || MismatchKind::Rank { needed: vec![exact], found: rank })
+            Self::Filled(exact) => {
+                Err(MismatchKind::Rank { needed: exact.into_iter().collect(), found: rank })
             }
-            Self::Dimension(axis, needed) => match (shape.get(axis), needed) {
-                (Some(&found), Some(needed)) => {
-                    require(found == needed, || MismatchKind::Dimension { axis, needed, found })
-                }
+            Self::Dimension(axis, needed) => match shape.get(axis) {
                 // A constant that does not fit is larger than any dimension.
-                (Some(&found), None) => {
-                    Err(MismatchKind::Dimension { axis, needed: i64::MAX, found })
+                Some(&found) => {
+                    let needed = needed.unwrap_or(i64::MAX);
+                    Err(MismatchKind::Dimension { axis, needed, found })
                 }
-                (None, _) => Ok(()),
+                None => Ok(()),
             },
             Self::Equal(one, two) => match (shape.get(one), shape.get(two)) {
                 (Some(&first), Some(&second)) => require(first == second, || {
@@ -275,17 +275,12 @@ impl Requirement<'_> {
                 let compact = is_compact(tensor, shape, order);
                 require(compact, || MismatchKind::Contiguous { order, no_strides: true })
             }
-            Self::Kept(keeps) => {
-                if keeps(tensor) {
-                    return Ok(());
-                }
-                Self::Compact(ROW_MAJOR).meets(tensor, shape)
-            }
+            Self::Kept(_) => Self::Compact(ROW_MAJOR).meets(tensor, shape),
             Self::Pitched(order) => {
                 require(pitched(tensor, shape, order).is_some(), || MismatchKind::Pitched { order })
             }
             Self::Strides(unit, listed, copied) => has_strides(tensor, shape, unit, listed, copied),
-            Self::NothingBefore => nothing_before(tensor),
+            Self::NothingBefore => something_before(tensor),
             Self::Padded(needed) => {
                 let narrow = tensor.dtype().element_bits() % 8 != 0;
                 require(!narrow || is_padded(tensor) == needed, || MismatchKind::Padded { needed })
@@ -354,16 +349,12 @@ fn has_strides(
     Err(MismatchKind::Stride { axis, needed, found, in_bytes, contiguous })
 }
 
-/// Checks that no element has a lower address than the first one.
-fn nothing_before(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
-    let before = tensor.byte_range().start < 0;
-    let negative = || tensor.strides().iter().position(|&stride| stride < 0);
-    match before.then(negative).flatten() {
+/// Names the axis along which elements have a lower address than the first one.
+fn something_before(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
+    let mut strides = tensor.strides().iter().enumerate();
+    match strides.find(|&(_, &stride)| stride < 0) {
         None => Ok(()),
-        Some(axis) => {
-            let stride = tensor.strides().get(axis).copied().unwrap_or(0);
-            Err(MismatchKind::NothingBefore { axis, stride })
-        }
+        Some((axis, &stride)) => Err(MismatchKind::NothingBefore { axis, stride }),
     }
 }
 

@@ -9,7 +9,7 @@
 //! unrelated work of other libraries before its next kernel. There is one for each context; with
 //! one for each free, 3,000 frees during a kernel took 264 µs each, and with one for all 9 µs.
 
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_uint, c_void};
 use core::ptr;
 
 use super::stream::{GpuEvent, GpuStream};
@@ -34,7 +34,7 @@ calls! {
 /// `CU_STREAM_NON_BLOCKING`: the stream does not synchronize with the legacy default stream.
 const NON_BLOCKING: c_uint = 1;
 /// `CUDA_ERROR_NOT_READY`: work that the event recorded is pending.
-const NOT_READY: c_int = 600;
+const NOT_READY: i64 = 600;
 
 /// The stream for the frees of a GPU in each of its contexts, by the context's id: a reset of the
 /// GPU destroys the context and its streams, and the next context has another id.
@@ -67,7 +67,7 @@ impl FreeStreams {
         }
         let stream = StreamHandle::from_ptr(raw);
         // Two threads may each create one.
-        self.0.append_unless((id, stream), |_| None::<()>);
+        self.0.append((id, stream));
         Ok(stream)
     }
 }

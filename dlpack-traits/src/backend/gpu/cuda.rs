@@ -12,7 +12,7 @@ use super::Gpu;
 use super::after_all_work::{ContextCalls, FreeStreams, after_all_work};
 use super::vendor::{AllWork, Runtime, Vendor};
 use crate::backend::library::calls;
-use crate::backend::{Attributes, StreamHandle, StreamRules};
+use crate::backend::{Attributes, MemoryType, StreamHandle, StreamRules};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
@@ -147,11 +147,11 @@ mod attribute {
 /// `CU_MEMORYTYPE_HOST`.
 const HOST: c_uint = 1;
 /// `CUDA_ERROR_INVALID_VALUE`: the pointer is not CUDA's.
-const INVALID_VALUE: c_int = 1;
+const INVALID_VALUE: i64 = 1;
 /// `CUDA_ERROR_INVALID_CONTEXT`: no context is current.
-const INVALID_CONTEXT: c_int = 201;
+const INVALID_CONTEXT: i64 = 201;
 /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
-const CONTEXT_IS_DESTROYED: c_int = 709;
+const CONTEXT_IS_DESTROYED: i64 = 709;
 
 /// Queries one attribute of a pointer; `None` if the pointer is not CUDA's. Bytes that the
 /// driver does not write are zero.
@@ -178,11 +178,15 @@ fn boolean(answer: [u8; 8]) -> bool {
 }
 
 impl Vendor for CudaDriver {
-    const DEVICE_TYPES: &'static [DLDeviceType] =
-        &[ffi::kDLCUDA, ffi::kDLCUDAHost, ffi::kDLCUDAManaged];
+    const MEMORY_TYPES: &'static [MemoryType] = &[
+        MemoryType::with_addresses(ffi::kDLCUDA),
+        MemoryType::with_addresses(ffi::kDLCUDAHost).read_by_host(),
+        MemoryType::with_addresses(ffi::kDLCUDAManaged).read_by_host(),
+    ];
     const DEVICE: DLDeviceType = ffi::kDLCUDA;
     const PINNED: DLDeviceType = ffi::kDLCUDAHost;
     const RULES: StreamRules = StreamRules::CUDA;
+    const STREAM_METHOD: Option<&'static str> = Some("__cuda_stream__");
     const LIBRARIES: &'static [&'static str] =
         if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
     const NAMES: usize = 0;

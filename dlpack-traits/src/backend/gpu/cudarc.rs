@@ -9,7 +9,10 @@ use ::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRep
 use super::Cuda;
 use super::cuda::{CudaDriver, Current};
 use super::vendor::runtime;
-use crate::backend::{DeviceBuffer, FreeOrder, StreamHandle, StreamRules, SyncAction, WorkStream};
+use crate::backend::{
+    DeviceBuffer, FreeOrder, MemoryRange, StreamHandle, StreamRules, SyncAction, WorkStream,
+    device_error,
+};
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, Element};
 use crate::error::Error;
@@ -50,15 +53,14 @@ impl<T: AnyBits + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for DeviceBuff
         // stream.
         let address = checked(device, &stream, || slice.device_ptr_mut(&stream).0)?;
         let data = NonNull::new(pointer(address)).ok_or(Error::NullData)?;
+        let memory = MemoryRange::new(data, byte_len);
         let owner = Owner { slice: Some(slice), device };
         // SAFETY: 1. `owner` holds the slice, whose memory has as many bytes. 2. A slice is
         // initialized, any bits are valid elements (`AnyBits`), and the driver aligns to
         // 256 bytes. 3. It is memory of the GPU, and `owner` is its only owner. 4. By the
         // lines above. 5. The slice frees its memory in the order of its stream, or waits
         // for that stream itself.
-        Ok(unsafe {
-            Self::from_raw_parts(data, byte_len, T::DTYPE, work, owner, FreeOrder::StreamOrdered)
-        })
+        Ok(unsafe { Self::from_raw_parts(memory, T::DTYPE, work, owner, FreeOrder::StreamOrdered) })
     }
 }
 
@@ -220,5 +222,5 @@ fn checked<R>(device: Device, stream: &CudaStream, calls: impl FnOnce() -> R) ->
 
 /// Converts an error of cudarc.
 pub(super) fn in_cudarc<R>(device: Device, result: Result<R, DriverError>) -> Result<R, Error> {
-    result.map_err(|DriverError(code)| Error::Device { device, call: "cudarc", code: code as i32 })
+    result.map_err(|DriverError(code)| device_error(device, "cudarc", code as i64, ""))
 }

@@ -6,7 +6,7 @@
 //! (`cuThreadExchangeStreamCaptureMode`): a deleter can run at any time, and would
 //! otherwise invalidate another thread's capture.
 
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_uint, c_void};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,9 +18,9 @@ use crate::device::Device;
 use crate::error::Error;
 
 /// The error code of both vendors for a failed allocation.
-const OUT_OF_MEMORY: c_int = 2;
+const OUT_OF_MEMORY: i64 = 2;
 /// The error code of both vendors for a GPU without stream-ordered allocation.
-const NOT_SUPPORTED: c_int = 801;
+const NOT_SUPPORTED: i64 = 801;
 /// Flag: pinned memory is accessible from all contexts; managed memory from all streams.
 const FOR_ALL: c_uint = 1;
 
@@ -74,6 +74,7 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
     }
 
     pub(super) fn allocate(&self, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        self.refuse_capture("memory for a stream while it is captured")?;
         let (calls, device) = (&self.runtime.calls, self.device);
         let mut data = ptr::null_mut();
         let to = &raw mut data;

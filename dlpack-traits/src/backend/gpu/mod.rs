@@ -23,7 +23,6 @@ use core::any::Any;
 use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
-use core::ptr::NonNull;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaDriver};
@@ -35,10 +34,12 @@ use vendor::{AllWork, Vendor, runtime};
 
 use crate::backend::frees::run_blocking;
 use crate::backend::stream_guard::{self, StreamGuard};
-use crate::backend::{Attributes, Backend, MemoryRef, StreamHandle, StreamRules, WorkStream};
+use crate::backend::{
+    Attributes, Backend, Backends as _, MemoryRange, MemoryRef, MemoryType, StreamHandle,
+    StreamRules, WorkStream,
+};
 use crate::device::Device;
 use crate::error::Error;
-use crate::ffi::DLDeviceType;
 
 /// The backend of a vendor's GPUs, and of host memory that its runtime allocates: [`Cuda`]
 /// and [`Rocm`].
@@ -153,9 +154,11 @@ fn refuse_per_thread(device: Device, handle: StreamHandle) -> Result<(), Error> 
 // `copy`: 1. Exactly `byte_len` bytes are copied, in the order of the stream. 2. One call
 // enqueues, and it is the last that can fail.
 // `attributes`: 1. The runtimes document it.
+// 9. All memory has addresses; the processor reads pinned and managed memory.
 unsafe impl<V: Vendor> Backend for Gpu<V> {
-    const DEVICE_TYPES: &'static [DLDeviceType] = V::DEVICE_TYPES;
+    const MEMORY_TYPES: &'static [MemoryType] = V::MEMORY_TYPES;
     const RULES: StreamRules = V::RULES;
+    const STREAM_METHOD: Option<&'static str> = V::STREAM_METHOD;
     const STREAMS_LAST: bool = false;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
         Some(stream::synchronize_device::<V>);
@@ -179,9 +182,8 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
         unsafe { stream::borrow(device, handle) }
     }
 
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
         let work = StreamCall::on(stream.stream())?;
-        work.refuse_capture("memory for a stream while it is captured")?;
         let data = work.allocate(byte_len)?;
         if let Err(error) = work.fill_with_zeros(data, byte_len) {
             // SAFETY: 1. It was just allocated. 2. No other code has the address. A second
@@ -189,24 +191,24 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
             let _ = unsafe { work.free(data) };
             return Err(error);
         }
-        Ok(data)
+        Ok(MemoryRange::new(data, byte_len))
     }
 
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _: usize,
-    ) -> Result<(), Error> {
+    fn allocate_uninit(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
+        let data = StreamCall::on(stream.stream())?.allocate(byte_len)?;
+        Ok(MemoryRange::new(data, byte_len))
+    }
+
+    unsafe fn deallocate(stream: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
         let work = StreamCall::on(stream.stream())?;
         work.refuse_capture("way to free in the order of a stream that is captured")?;
         // SAFETY: 1. and 2. By our caller's 1 and 2.
-        unsafe { work.free(data) }
+        unsafe { work.free(memory.data) }
     }
 
     unsafe fn deallocate_after_all(
         stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        byte_len: usize,
+        memory: MemoryRange,
     ) -> Result<(), Error> {
         let work = StreamCall::on(stream.stream())?;
         work.refuse_capture("way to free in the order of a stream that is captured")?;
@@ -216,7 +218,7 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
             all = V::after_all_work(work.runtime, device, work.ordinal, |after| {
                 // SAFETY: 1. By our caller's 1. By our caller's 2 all work on it was enqueued
                 // before this, and `after` waits for that.
-                unsafe { calls.free_in_order(device, data.as_ptr(), after.as_ptr()) }
+                unsafe { calls.free_in_order(device, memory.data.as_ptr(), after.as_ptr()) }
             })?;
         }
         drop(work);
@@ -228,7 +230,7 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
             }
         }
         // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
-        unsafe { Self::deallocate(stream, data, byte_len) }
+        unsafe { Self::deallocate(stream, memory) }
     }
 
     unsafe fn copy(
@@ -237,7 +239,7 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
         to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
-        let known = |place: &MemoryRef| V::DEVICE_TYPES.contains(&place.device.device_type());
+        let known = |place: &MemoryRef| Self::serves(place.device);
         let (source, target) = (from.address().cast(), to.address().cast());
         let work = StreamCall::on(stream.stream())?;
         // A graph would repeat the copy at each launch, when the host memory may be freed.

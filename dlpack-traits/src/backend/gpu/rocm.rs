@@ -9,7 +9,7 @@ use libloading::Library;
 use super::Gpu;
 use super::vendor::{Runtime, Vendor};
 use crate::backend::library::calls;
-use crate::backend::{Attributes, StreamHandle, StreamRules};
+use crate::backend::{Attributes, MemoryType, StreamHandle, StreamRules};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
@@ -69,7 +69,7 @@ struct MemoryTypeCodes {
 /// From ROCm 6 on, the numbers are those of CUDA, and 0 is memory that is not ROCm's.
 const FIRST_WITH_NUMBERS_OF_CUDA: c_int = 60_000_000;
 /// `hipErrorInvalidValue`: before ROCm 6, the pointer is not ROCm's.
-const INVALID_VALUE: c_int = 1;
+const INVALID_VALUE: i64 = 1;
 
 /// `hipPointerAttribute_t`, with space for fields that later versions append.
 #[derive(Clone, Copy, Debug)]
@@ -100,10 +100,14 @@ impl Drop for Current {
 }
 
 impl Vendor for HipRuntime {
-    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLROCM, ffi::kDLROCMHost];
+    const MEMORY_TYPES: &'static [MemoryType] = &[
+        MemoryType::with_addresses(ffi::kDLROCM),
+        MemoryType::with_addresses(ffi::kDLROCMHost).read_by_host(),
+    ];
     const DEVICE: DLDeviceType = ffi::kDLROCM;
     const PINNED: DLDeviceType = ffi::kDLROCMHost;
     const RULES: StreamRules = StreamRules::ROCM;
+    const STREAM_METHOD: Option<&'static str> = None;
     const LIBRARIES: &'static [&'static str] = if cfg!(windows) {
         &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
     } else {

@@ -7,7 +7,7 @@
 
 use alloc::sync::Arc;
 use core::any::Any;
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_uint, c_void};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
@@ -21,7 +21,7 @@ use crate::error::Error;
 const ONLY_ORDERS: c_uint = 2;
 /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`, and ROCm's error of the same name: a stream is
 /// being captured that synchronizes implicitly with the default stream.
-const CAPTURE_OF_ANOTHER: c_int = 906;
+const CAPTURE_OF_ANOTHER: i64 = 906;
 
 /// The owner that keeps a stream alive.
 pub(super) type StreamOwner = Arc<dyn Any + Send + Sync>;
@@ -129,6 +129,9 @@ pub(super) unsafe fn borrow<V: Vendor>(
 // 11 (`fence`): a stream has an order already.
 unsafe impl<V: Vendor> Stream for GpuStream<V> {
     type Event = GpuEvent<V>;
+
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = true;
 
     fn record(&self) -> Result<GpuEvent<V>, Error> {
         let runtime = runtime::<V>()?;

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::sys::Calls;
-use crate::backend::{Attributes, StreamHandle, StreamRules, library};
+use crate::backend::{Attributes, MemoryType, StreamHandle, StreamRules, library};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
@@ -20,13 +20,15 @@ use crate::ffi::DLDeviceType;
 /// A vendor of GPUs. The trait cannot be implemented outside of this crate.
 pub trait Vendor: Sized + Send + Sync + 'static {
     /// All kinds of memory of the vendor.
-    const DEVICE_TYPES: &'static [DLDeviceType];
+    const MEMORY_TYPES: &'static [MemoryType];
     /// GPU memory.
     const DEVICE: DLDeviceType;
     /// Pinned host memory.
     const PINNED: DLDeviceType;
     /// How to read the numbers that consumers pass as `stream`.
     const RULES: StreamRules;
+    /// The method of stream objects of Python.
+    const STREAM_METHOD: Option<&'static str>;
     /// Names of the library, in order of preference.
     const LIBRARIES: &'static [&'static str];
     /// The index of the vendor's names in [`Calls`].
@@ -134,7 +136,7 @@ impl<V: Vendor> Runtime<V> {
     /// The ordinal of the GPU. The standard gives pinned and managed memory the index 0,
     /// for whichever GPU it was allocated.
     pub(super) fn ordinal(&self, device: Device) -> Result<i32, Error> {
-        let known = V::DEVICE_TYPES.contains(&device.device_type());
+        let known = V::MEMORY_TYPES.iter().any(|kind| kind.device_type() == device.device_type());
         let ordinal = device.device_id();
         let exists = usize::try_from(ordinal).is_ok_and(|ordinal| ordinal < self.devices);
         let named = device.device_type() == V::DEVICE || ordinal == 0;

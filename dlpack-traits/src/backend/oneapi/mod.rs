@@ -10,7 +10,6 @@ mod sys;
 mod usm;
 
 use core::ffi::c_void;
-use core::ptr::NonNull;
 use std::path::Path;
 
 use devices::{LOADED, runtime};
@@ -22,12 +21,13 @@ pub use usm::{Usm, UsmKind};
 use crate::backend::frees::run_blocking;
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{
-    Attributes, Backend, DeviceBuffer, FreeOrder, MemoryRef, StreamHandle, WorkStream,
+    Attributes, Backend, DeviceBuffer, FreeOrder, MemoryRange, MemoryRef, MemoryType, StreamHandle,
+    WorkStream,
 };
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::ffi::{self, DLDeviceType};
+use crate::ffi;
 
 /// oneAPI: memory that SYCL shares between devices and the host (USM), as used by dpnp and
 /// PyTorch's XPU.
@@ -174,14 +174,14 @@ impl OneApi {
         let byte_len = DeviceBuffer::<Self>::byte_len_of(dtype, len)?;
         let queue = stream.stream().clone();
         let data = zeroed(&queue, kind, byte_len.max(1))?;
-        let owner = Owned { queue, data };
+        let (owner, memory) = (Owned { queue, data }, MemoryRange::new(data, byte_len));
         // SAFETY: 1. It has that length, until the owner is dropped. 2. It is
         // zeroed in the order of the stream, any bits are valid, and its
         // alignment is greater. 3. It is new, and nothing here makes a
         // reference to it. 4. The fill with zeros is the only work, and is
         // enqueued on the stream. 5. The owner frees at once.
         Ok(unsafe {
-            DeviceBuffer::from_raw_parts(data, byte_len, dtype, stream, owner, FreeOrder::Immediate)
+            DeviceBuffer::from_raw_parts(memory, dtype, stream, owner, FreeOrder::Immediate)
         })
     }
 
@@ -211,9 +211,11 @@ fn work_stream(queue: OneApiQueue) -> WorkStream<OneApi> {
 // `copy`: 1. Exactly `byte_len` bytes are copied; `enqueue` guarantees the order. 2. The copy is
 // the last call that can fail.
 // `attributes`: 1. `recognize` queries SYCL.
+// 9. Unified shared memory has addresses.
 unsafe impl Backend for OneApi {
-    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOneAPI];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_addresses(ffi::kDLOneAPI)];
     const STREAMS_LAST: bool = true;
+    const STREAM_METHOD: Option<&'static str> = Some("addressof_ref");
     type Stream = OneApiQueue;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -233,18 +235,15 @@ unsafe impl Backend for OneApi {
         unsafe { Self::work_stream(device, handle) }
     }
 
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
-        zeroed(stream.stream(), UsmKind::Device, byte_len)
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
+        let data = zeroed(stream.stream(), UsmKind::Device, byte_len)?;
+        Ok(MemoryRange::new(data, byte_len))
     }
 
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _: usize,
-    ) -> Result<(), Error> {
+    unsafe fn deallocate(stream: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
         run_blocking(|| stream.synchronize())?;
         // SAFETY: 1. By our caller's 1. 2. By our caller's 2, after the wait.
-        unsafe { free(stream.stream(), data) };
+        unsafe { free(stream.stream(), memory.data) };
         Ok(())
     }
 
@@ -255,7 +254,8 @@ unsafe impl Backend for OneApi {
         byte_len: usize,
     ) -> Result<(), Error> {
         for device in [from.device, to.device] {
-            if device.device_type() != ffi::kDLOneAPI && device != Device::CPU {
+            // Another device may be of another context.
+            if device != stream.device() && device != Device::CPU {
                 return Err(Error::Unsupported { device, what: "copy by a queue of SYCL" });
             }
         }

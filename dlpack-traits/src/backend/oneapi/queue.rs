@@ -87,6 +87,9 @@ impl fmt::Debug for OneApiQueue {
 unsafe impl Stream for OneApiQueue {
     type Event = OneApiEvent;
 
+    const IN_ORDER: bool = false;
+    const GRAPHS: bool = false;
+
     fn record(&self) -> Result<OneApiEvent, Error> {
         self.barrier().map(OneApiEvent)
     }

@@ -25,9 +25,9 @@ const LIBRARIES: &[&str] = if cfg!(windows) {
 /// `CL_DEVICE_TYPE_ALL`.
 const ALL: u64 = 0xFFFF_FFFF;
 /// `CL_DEVICE_NOT_FOUND`: a platform without devices.
-const NOT_FOUND: i32 = -1;
+const NOT_FOUND: i64 = -1;
 /// `CL_PLATFORM_NOT_FOUND_KHR`: a loader without platforms.
-const NO_PLATFORM: i32 = -1001;
+const NO_PLATFORM: i64 = -1001;
 /// `CL_DEVICE_PARENT_DEVICE`.
 const PARENT: u32 = 0x1042;
 /// `CL_QUEUE_DEVICE`.
@@ -68,7 +68,7 @@ const fn opencl(index: i32) -> Device {
 
 /// Queries a list in two calls: its length, then its entries.
 fn list(
-    none: i32,
+    none: i64,
     ask: impl Fn(u32, *mut Ref, *mut u32) -> Result<(), Error>,
 ) -> Result<Vec<Ref>, Error> {
     let mut count = 0;
@@ -184,10 +184,11 @@ impl OpenClRuntime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::device_error;
 
     #[test]
     fn a_platform_that_fails_does_not_hide_the_others() {
-        let failed = Error::Device { device: opencl(0), call: "clGetDeviceIDs", code: -6 };
+        let failed = device_error(opencl(0), "clGetDeviceIDs", -6, "");
         let devices = |platforms: &[Result<Vec<u8>, Error>]| of_all(platforms.iter().cloned());
         assert_eq!(devices(&[Err(failed), Ok(vec![1, 2]), Ok(vec![3])]), Ok(vec![1, 2, 3]));
         assert_eq!(devices(&[Ok(vec![]), Err(failed)]), Err(failed));

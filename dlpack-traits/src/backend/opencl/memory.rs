@@ -7,7 +7,7 @@ use super::OpenCl;
 use super::devices::runtime;
 use super::sys::{Calls, OpenClObject};
 use crate::backend::object::Ref;
-use crate::backend::{DeviceBuffer, FreeOrder, WorkStream};
+use crate::backend::{DeviceBuffer, FreeOrder, MemoryRange, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -122,8 +122,7 @@ impl OpenCl {
         // enqueued.
         Ok(unsafe {
             DeviceBuffer::from_raw_parts(
-                data,
-                byte_len,
+                MemoryRange::new(data, byte_len),
                 dtype,
                 stream,
                 memory,

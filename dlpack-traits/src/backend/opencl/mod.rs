@@ -9,8 +9,7 @@ mod memory;
 mod queue;
 mod sys;
 
-use core::ffi::c_void;
-use core::ptr::{self, NonNull};
+use core::ptr;
 use std::path::Path;
 
 use devices::{LOADED, runtime};
@@ -19,10 +18,10 @@ pub use queue::{OpenClEvent, OpenClQueue};
 
 use crate::backend::library::checked;
 use crate::backend::stream_guard::{self, StreamGuard};
-use crate::backend::{Backend, MemoryRef, StreamHandle, WorkStream};
+use crate::backend::{Backend, MemoryRange, MemoryRef, MemoryType, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
-use crate::ffi::{self, DLDeviceType};
+use crate::ffi;
 
 /// OpenCL 1.2 and later: buffers of any vendor.
 ///
@@ -121,8 +120,9 @@ fn work_stream(queue: OpenClQueue) -> WorkStream<OpenCl> {
 // done; any thread may release it.
 // `copy`: 1. Exactly `byte_len` bytes are copied; `enqueue` guarantees the order. 2. The calls
 // that return those errors enqueue nothing.
+// 9. A `cl_mem` is a handle.
 unsafe impl Backend for OpenCl {
-    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOpenCL];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLOpenCL)];
     const STREAMS_LAST: bool = true;
     type Stream = OpenClQueue;
 
@@ -138,18 +138,14 @@ unsafe impl Backend for OpenCl {
         unsafe { runtime()?.borrow_queue(device, handle) }
     }
 
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
-        Ok(stream.stream().allocate(byte_len)?.into_raw())
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
+        Ok(MemoryRange::new(stream.stream().allocate(byte_len)?.into_raw(), byte_len))
     }
 
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _: usize,
-    ) -> Result<(), Error> {
+    unsafe fn deallocate(stream: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
         let call = "clReleaseMemObject";
         // SAFETY: 1. By our caller's 1, the reference is that of `allocate`.
-        let code = unsafe { stream.stream().calls.release_memory(data.as_ptr()) };
+        let code = unsafe { stream.stream().calls.release_memory(memory.data.as_ptr()) };
         checked(stream.device(), call, code)
     }
 
@@ -161,7 +157,8 @@ unsafe impl Backend for OpenCl {
     ) -> Result<(), Error> {
         let (queue, device) = (stream.stream(), stream.device());
         let calls = queue.calls;
-        let is_ours = |place: &MemoryRef| place.device.device_type() == ffi::kDLOpenCL;
+        // Buffers of another device may be of another context.
+        let is_ours = |place: &MemoryRef| place.device == device;
         let nothing = ptr::null();
         match (is_ours(&from), is_ours(&to)) {
             (true, true) => {

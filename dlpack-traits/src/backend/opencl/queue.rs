@@ -22,7 +22,7 @@ const OUT_OF_ORDER: u64 = 1;
 /// `CL_MEM_READ_WRITE`.
 const READ_WRITE: u64 = 1;
 /// The error codes of OpenCL for a failed allocation, or for a size that is too large.
-const OUT_OF_MEMORY: [i32; 4] = [-4, -5, -6, -61];
+const OUT_OF_MEMORY: [i64; 4] = [-4, -5, -6, -61];
 
 /// A `cl_command_queue`, with a reference to it.
 #[derive(Clone)]
@@ -156,6 +156,9 @@ impl fmt::Debug for OpenClQueue {
 // 11 (`fence`): it is a barrier without a list, which waits for all work so far.
 unsafe impl Stream for OpenClQueue {
     type Event = OpenClEvent;
+
+    const IN_ORDER: bool = false;
+    const GRAPHS: bool = false;
 
     fn record(&self) -> Result<OpenClEvent, Error> {
         let (calls, mut event) = (self.calls, ptr::null_mut());

@@ -1,8 +1,11 @@
 //! Conversions of Vulkan's error codes, and of its handles.
 
+use alloc::string::ToString as _;
+
 use ash::prelude::VkResult;
 use ash::vk::{self, Handle};
 
+use crate::backend::device_error;
 use crate::device::Device;
 use crate::error::Error;
 
@@ -12,7 +15,7 @@ pub(super) fn named<T>(
     call: &'static str,
     outcome: VkResult<T>,
 ) -> Result<T, Error> {
-    outcome.map_err(|code| Error::Device { device, call, code: code.as_raw() })
+    outcome.map_err(|code| device_error(device, call, code.as_raw().into(), &code.to_string()))
 }
 
 /// Like [`named`], for calls that allocate memory of that size.

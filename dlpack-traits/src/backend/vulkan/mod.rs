@@ -29,10 +29,12 @@ use self::devices::DeviceState;
 use self::memory::{block, retire, staging};
 pub use self::stream::{VulkanEvent, VulkanStream};
 use self::work::{BufferPlace, Command, enqueue};
-use crate::backend::{Attributes, Backend, MemoryRef, Stream, StreamHandle, WorkStream};
+use crate::backend::{
+    Attributes, Backend, MemoryRange, MemoryRef, MemoryType, Stream, StreamHandle, WorkStream,
+};
 use crate::device::Device;
 use crate::error::Error;
-use crate::ffi::{self, DLDeviceType};
+use crate::ffi;
 
 /// Vulkan: buffers of a `VkDevice`, and its queues as streams.
 ///
@@ -122,8 +124,9 @@ fn work_stream(device: Device, known: &'static DeviceState, index: usize) -> Wor
 // if the wait after it fails, the device is lost and does no more work.
 // `attributes`: 1. Handles of memory that was allocated here, and was not freed, are recorded;
 // for any other handle the result is an error.
+// 9. A `VkBuffer` is a handle.
 unsafe impl Backend for Vulkan {
-    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLVulkan];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLVulkan)];
     const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> = Some(synchronize_device);
     type Stream = VulkanStream;
@@ -137,7 +140,7 @@ unsafe impl Backend for Vulkan {
         Ok(VulkanStream::new(device, known, known.find(device, handle)?))
     }
 
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
         let (stream, device) = (stream.stream(), stream.device());
         let known = stream.known();
         known.retired.clear(known.functions());
@@ -160,29 +163,24 @@ unsafe impl Backend for Vulkan {
             // handles.
             Err(_) => unsafe { Garbage::Block(block).destroy(known.functions()) },
         }
-        filled
+        filled.map(|data| MemoryRange::new(data, byte_len))
     }
 
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _: usize,
-    ) -> Result<(), Error> {
+    unsafe fn deallocate(stream: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
         let point = stream.stream().mark(None)?;
-        retire(stream.stream(), data, Vec::from([point]));
+        retire(stream.stream(), memory.data, Vec::from([point]));
         Ok(())
     }
 
     unsafe fn deallocate_after_all(
         stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _: usize,
+        memory: MemoryRange,
     ) -> Result<(), Error> {
         let (known, device) = (stream.stream().known(), stream.device());
         let queues = 0..known.queues().len();
         let points: Result<Vec<_>, Error> =
             queues.map(|index| VulkanStream::new(device, known, index).mark(None)).collect();
-        retire(stream.stream(), data, points?);
+        retire(stream.stream(), memory.data, points?);
         Ok(())
     }
 

@@ -71,6 +71,9 @@ impl fmt::Debug for VulkanStream {
 unsafe impl Stream for VulkanStream {
     type Event = VulkanEvent;
 
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
+
     fn record(&self) -> Result<VulkanEvent, Error> {
         Ok(VulkanEvent { known: self.known, point: self.mark(None)? })
     }

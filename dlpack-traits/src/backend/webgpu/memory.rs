@@ -10,7 +10,7 @@ use std::vec::Vec;
 use super::queue::{CallbackStatus, SPONTANEOUS, WebGpuStream};
 use super::sys::{BufferDescriptor, MapInfo, StringView, WebGpuObject};
 use crate::backend::object::Ref;
-use crate::backend::{MemoryRef, Stream};
+use crate::backend::{MemoryRef, Stream, device_error};
 use crate::error::Error;
 
 /// `WGPUBufferUsage`.
@@ -181,8 +181,7 @@ pub(super) unsafe fn read(
     }
     let code = answer.get();
     if code != SUCCESS {
-        let code = i32::try_from(code).unwrap_or(i32::MAX);
-        return Err(Error::Device { device, call, code });
+        return Err(device_error(device, call, code.into(), ""));
     }
     // SAFETY: 1. The buffer is mapped.
     let range = unsafe { known.calls().buffer_range(staging.raw(), 0, whole) };

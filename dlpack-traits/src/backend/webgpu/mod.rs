@@ -24,11 +24,12 @@ use self::queue::AdoptedDevice;
 pub use self::queue::{WebGpuEvent, WebGpuStream};
 use self::sys::Calls;
 use crate::backend::append_list::AppendList;
-use crate::backend::object::Object;
-use crate::backend::{Backend, MemoryRef, Stream, StreamHandle, WorkStream};
+use crate::backend::{
+    Backend, MemoryRange, MemoryRef, MemoryType, Stream, StreamHandle, WorkStream,
+};
 use crate::device::Device;
 use crate::error::Error;
-use crate::ffi::{self, DLDeviceType};
+use crate::ffi;
 
 /// WebGPU: buffers of a `WGPUDevice` of wgpu-native, and its queue as the stream.
 ///
@@ -104,8 +105,9 @@ impl WebGpu {
 // remain in the staging buffer. Host memory is read, and written, before the call returns. 2. One
 // call enqueues for each copy; in copies to the host, the calls after it that may fail do not read
 // host memory.
+// 9. A `WGPUBuffer` is a handle.
 unsafe impl Backend for WebGpu {
-    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLWebGPU];
+    const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLWebGPU)];
     const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
         Some(|device| WebGpuStream::new(device, known(device)?).synchronize());
@@ -128,28 +130,24 @@ unsafe impl Backend for WebGpu {
         }
     }
 
-    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
         let usage = COPY_SRC | COPY_DST | STORAGE;
-        create(stream.stream(), byte_len as u64, usage).map(Object::into_raw)
+        let buffer = create(stream.stream(), byte_len as u64, usage)?;
+        Ok(MemoryRange::new(buffer.into_raw(), byte_len))
     }
 
-    unsafe fn deallocate(
-        stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        _: usize,
-    ) -> Result<(), Error> {
+    unsafe fn deallocate(stream: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
         // SAFETY: 1. By our caller's 1 it is ours, and it is not used any more.
-        unsafe { stream.stream().known().calls().buffer_release(data.as_ptr()) };
+        unsafe { stream.stream().known().calls().buffer_release(memory.data.as_ptr()) };
         Ok(())
     }
 
     unsafe fn deallocate_after_all(
         stream: &WorkStream<Self>,
-        data: NonNull<c_void>,
-        byte_len: usize,
+        memory: MemoryRange,
     ) -> Result<(), Error> {
         // SAFETY: 1. and 2. By our caller's 1 and 2: the device has one queue.
-        unsafe { Self::deallocate(stream, data, byte_len) }
+        unsafe { Self::deallocate(stream, memory) }
     }
 
     unsafe fn copy(

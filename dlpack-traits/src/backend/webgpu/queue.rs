@@ -10,7 +10,7 @@ use libloading::Library;
 use super::sys::{Calls, ScopeInfo, StringView};
 use crate::backend::object::Ref;
 use crate::backend::reentrant_lock::ReentrantLock;
-use crate::backend::{Event, Stream, StreamHandle};
+use crate::backend::{Event, Stream, StreamHandle, device_error};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -94,10 +94,7 @@ impl AdoptedDevice {
                 outcome = outcome.and_then(|made| match answer.get() {
                     NO_ERROR => Ok(made),
                     OUT_OF_MEMORY => Err(Error::OutOfMemory { bytes: byte_len }),
-                    code => {
-                        let code = i32::try_from(code).unwrap_or(i32::MAX);
-                        Err(Error::Device { device, call, code })
-                    }
+                    code => Err(device_error(device, call, code.into(), "")),
                 });
             }
             outcome
@@ -175,6 +172,9 @@ impl WebGpuStream {
 // 11 (`fence`): submissions have an order already.
 unsafe impl Stream for WebGpuStream {
     type Event = WebGpuEvent;
+
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
 
     fn record(&self) -> Result<WebGpuEvent, Error> {
         Ok(WebGpuEvent(self.known))

@@ -1,43 +1,26 @@
-//! Casts of imported tensors to another numeric type: [`ImportedTensor::cast`].
+//! Conversions of imported tensors to other numeric types: as a tensor
+//! ([`ImportedTensor::cast`](crate::ImportedTensor)), or while they are read ([`ElementsAs`]).
 
+mod elements_as;
 mod small_float;
+#[cfg(feature = "pyo3")]
+mod small_narrow;
+mod sources;
+#[cfg(feature = "pyo3")]
+mod to_tensor;
 mod values;
 
-use self::small_float::{
-    BComplex32, BF16, Complex32, E3M4, E4M3, E4M3B11FNUZ, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, F16,
-};
-use self::values::{Narrow, for_each_block};
-use crate::copy::{Copied, Zeroed};
-use crate::describe::Order;
+pub(in crate::import) use elements_as::check_as;
+pub use elements_as::{As, Conversion, ElementsAs, Lossless, Lossy, Number};
+#[cfg(feature = "pyo3")]
+pub(crate) use to_tensor::CastError;
+
 use crate::dtype::DataType;
-use crate::element::Complex;
-use crate::error::Error;
-use crate::export::copied_managed;
 use crate::ffi;
-use crate::import::ImportedTensor;
-use crate::import::copied::memory_order;
-use crate::storage::AlignedBuf;
-use crate::strides::{MAX_NDIM, turned};
-
-/// The reason why a tensor is not cast.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CastError {
-    /// The rule does not allow it, because values could be lost: [`is_allowed`].
-    NotAllowed,
-    /// An integer is out of range, or a finite number would become infinite.
-    OutOfRange,
-    Tensor(Error),
-}
-
-impl From<Error> for CastError {
-    fn from(error: Error) -> Self {
-        Self::Tensor(error)
-    }
-}
 
 /// The kind of a numeric type, in the order in which each can represent the ones before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+pub(crate) enum Kind {
     Bool,
     Integer,
     Float,
@@ -45,8 +28,8 @@ enum Kind {
 }
 
 /// The kind of a type that this module reads; `None` for others.
-fn kind_of(dtype: DataType) -> Option<Kind> {
-    if dtype.lanes() != 1 || !dtype.is_well_formed() || dtype.bits() < 8 {
+pub(crate) fn kind_of(dtype: DataType) -> Option<Kind> {
+    if dtype.lanes() != 1 || !dtype.is_well_formed() {
         return None;
     }
     match dtype.code() {
@@ -64,7 +47,10 @@ fn kind_of(dtype: DataType) -> Option<Kind> {
         | ffi::kDLFloat8_e4m3fnuz
         | ffi::kDLFloat8_e5m2
         | ffi::kDLFloat8_e5m2fnuz
-        | ffi::kDLFloat8_e8m0fnu => Some(Kind::Float),
+        | ffi::kDLFloat8_e8m0fnu
+        | ffi::kDLFloat6_e2m3fn
+        | ffi::kDLFloat6_e3m2fn
+        | ffi::kDLFloat4_e2m1fn => Some(Kind::Float),
         _ => None,
     }
 }
@@ -79,80 +65,43 @@ pub(crate) fn is_allowed(from: DataType, to: DataType) -> bool {
         }
 }
 
-impl ImportedTensor {
-    /// Copies the elements as another type: `bool` and integers to integers if every value fits,
-    /// and to floats and complex numbers; floats to floats and complex numbers, rounded to the
-    /// nearest value; complex numbers to complex numbers. A tensor without elements is cast to
-    /// every numeric type.
-    ///
-    /// The copy is as that of [`to_own_copy`](Self::to_own_copy): dense, in row-major or
-    /// column-major order. The elements are read once.
-    ///
-    /// # Errors
-    ///
-    /// [`CastError`].
-    pub(crate) fn cast(&self, to: DataType) -> Result<Self, CastError> {
-        let from = self.dtype();
-        let is_empty = self.numel() == 0 && kind_of(from).is_some() && kind_of(to).is_some();
-        if is_empty {
-            let copied = Copied::moved::<u8>(AlignedBuf::zeroed(0)?, to, self.shape())?;
-            return Ok(copied_managed(copied)?.import()?);
-        }
-        if !is_allowed(from, to) {
-            return Err(CastError::NotAllowed);
-        }
-        match to {
-            DataType::I8 => self.cast_to::<i8>(),
-            DataType::I16 => self.cast_to::<i16>(),
-            DataType::I32 => self.cast_to::<i32>(),
-            DataType::I64 => self.cast_to::<i64>(),
-            DataType::U8 => self.cast_to::<u8>(),
-            DataType::U16 => self.cast_to::<u16>(),
-            DataType::U32 => self.cast_to::<u32>(),
-            DataType::U64 => self.cast_to::<u64>(),
-            DataType::F16 => self.cast_to::<F16>(),
-            DataType::BF16 => self.cast_to::<BF16>(),
-            DataType::F32 => self.cast_to::<f32>(),
-            DataType::F64 => self.cast_to::<f64>(),
-            DataType::FLOAT8_E3M4 => self.cast_to::<E3M4>(),
-            DataType::FLOAT8_E4M3 => self.cast_to::<E4M3>(),
-            DataType::FLOAT8_E4M3B11FNUZ => self.cast_to::<E4M3B11FNUZ>(),
-            DataType::FLOAT8_E4M3FN => self.cast_to::<E4M3FN>(),
-            DataType::FLOAT8_E4M3FNUZ => self.cast_to::<E4M3FNUZ>(),
-            DataType::FLOAT8_E5M2 => self.cast_to::<E5M2>(),
-            DataType::FLOAT8_E5M2FNUZ => self.cast_to::<E5M2FNUZ>(),
-            DataType::COMPLEX32 => self.cast_to::<Complex32>(),
-            DataType::BCOMPLEX32 => self.cast_to::<BComplex32>(),
-            DataType::COMPLEX64 => self.cast_to::<Complex<f32>>(),
-            DataType::COMPLEX128 => self.cast_to::<Complex<f64>>(),
-            _ => Err(CastError::NotAllowed),
-        }
-    }
+/// Whether a type is a float or complex, to which numbers are rounded.
+fn is_inexact(dtype: DataType) -> bool {
+    kind_of(dtype).is_some_and(|kind| kind >= Kind::Float)
+}
 
-    fn cast_to<T: Narrow>(&self) -> Result<Self, CastError> {
-        self.on_host()?;
-        let order = memory_order(self.shape(), self.strides());
-        let mut reversed = [0; MAX_NDIM];
-        let shape = match order {
-            Order::RowMajor => self.shape(),
-            Order::ColumnMajor => turned(self.shape(), 0, &mut reversed),
-        };
-        let mut copied = Zeroed::<T::Stored>::new(T::DTYPE, shape)?;
-        let mut left = copied.as_mut_slice();
-        let mut are_kept = true;
-        for_each_block(self, order == Order::ColumnMajor, &mut |block| {
-            let (to, rest) =
-                core::mem::take(&mut left).split_at_mut_checked(block.len()).unwrap_or_default();
-            are_kept &= T::narrow(&block, to);
-            left = rest;
-        })?;
-        if !are_kept {
-            return Err(CastError::OutOfRange);
-        }
-        let copied = match order {
-            Order::RowMajor => copied.into_copied(T::DTYPE, shape)?,
-            Order::ColumnMajor => copied.into_copied(T::DTYPE, shape)?.into_transposed()?,
-        };
-        Ok(copied_managed(copied)?.import()?)
+/// The binary digits of a type: of a float those of its mantissa.
+pub(crate) fn digits(dtype: DataType) -> u8 {
+    match (dtype.code(), dtype.bits()) {
+        (ffi::kDLBool, _) => 1,
+        (ffi::kDLFloat, 16) | (ffi::kDLComplex, 32) => 11,
+        (ffi::kDLFloat, 32) | (ffi::kDLComplex, 64) => 24,
+        (ffi::kDLFloat, 64) | (ffi::kDLComplex, 128) => 53,
+        (ffi::kDLBfloat | ffi::kDLBcomplex, _) => 8,
+        (ffi::kDLInt, bits) => bits.saturating_sub(1),
+        (_, bits) => bits,
     }
+}
+
+/// Whether a type has the range of another one: a `float16` that of few integers, and a `bfloat16` that
+/// of a `float32`.
+pub(crate) fn has_range(from: DataType, to: DataType) -> bool {
+    to != DataType::F16 || from.bits() <= 8
+}
+
+/// Whether every value of one type is one of another.
+pub(crate) fn keeps_values(from: DataType, to: DataType) -> bool {
+    let is_signed = |dtype: DataType| dtype.code() != ffi::kDLUInt;
+    is_allowed(from, to)
+        && digits(from) <= digits(to)
+        && (is_signed(to) || !is_signed(from) || from == DataType::BOOL)
+        && has_range(from, to)
+}
+
+/// Whether numbers of one type are computed as another: if their values are kept, and integers as
+/// `float64`s, which is NumPy's rule of a safe cast.
+#[cfg(feature = "pyo3")]
+pub(crate) fn is_widened(from: DataType, to: DataType) -> bool {
+    let is_integer = kind_of(from) == Some(Kind::Integer);
+    keeps_values(from, to) || (is_integer && matches!(to, DataType::F64 | DataType::COMPLEX128))
 }

@@ -67,63 +67,96 @@ impl fmt::Display for Mismatch {
     }
 }
 
+impl fmt::Display for MismatchKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, "", &|_, _| Ok(()))
+    }
+}
+
 impl Mismatch {
-    /// Writes the text, and the fix of each requirement.
     fn write(&self, f: &mut fmt::Formatter<'_>, advise: Advise<'_>) -> fmt::Result {
-        if let MismatchKind::Variant(refusals) = self.unmet() {
-            return of_variants(f, self.type_name(), refusals, advise);
+        self.unmet().write(f, self.type_name(), advise)
+    }
+}
+
+/// The type with the requirement, at the start of a text; nothing if it has no name.
+struct Subject<'a> {
+    name: &'a str,
+    /// What it does not have.
+    lacks: &'a str,
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, lacks } = self;
+        if name.is_empty() { Ok(()) } else { write!(f, "`{name}`{lacks}: ") }
+    }
+}
+
+impl MismatchKind {
+    /// Writes the text, and the fix of each requirement. The name is empty if it is not known.
+    fn write(&self, f: &mut fmt::Formatter<'_>, name: &str, advise: Advise<'_>) -> fmt::Result {
+        if let MismatchKind::Variant(refusals) = self {
+            return of_variants(f, name, refusals, advise);
         }
-        self.describe(f)?;
-        match self.unmet().fix() {
+        self.describe(f, name)?;
+        match self.fix() {
             Some(fix) => advise(f, fix),
             None => Ok(()),
         }
     }
 
     /// Writes what was expected, and what was found.
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.type_name();
-        match self.unmet() {
+    fn describe(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        let lacks = match self {
+            Self::Contiguous { no_strides: true, .. } => " has no field for strides",
+            Self::NothingBefore { .. } => " has no field for the offset of the first element",
+            _ => "",
+        };
+        let subject = Subject { name, lacks };
+        match self {
             MismatchKind::DType { needed, found } => {
                 let all = Either(needed);
-                write!(f, "`{name}`: expected {all}, got {found}")
+                write!(f, "{subject}expected {all}, got {found}")
             }
             MismatchKind::Device { needed, found } => {
                 let all = Either(needed);
                 let move_it = "move it to host memory first";
                 match needed[..] {
-                    [] => write!(f, "`{name}`: expected host memory, got {found}; {move_it}"),
-                    ["cpu"] => write!(f, "`{name}`: expected cpu, got {found}; {move_it}"),
-                    _ => write!(f, "`{name}`: expected {all}, got {found}; move it there"),
+                    [] => write!(f, "{subject}expected host memory, got {found}; {move_it}"),
+                    ["cpu"] => write!(f, "{subject}expected cpu, got {found}; {move_it}"),
+                    _ => write!(f, "{subject}expected {all}, got {found}; move it there"),
                 }
+            }
+            MismatchKind::Writable => {
+                write!(f, "{subject}expected memory that may be written, got read-only memory")
             }
             MismatchKind::Rank { needed, found } => {
                 let s = if needed[..] == [1] { "" } else { "s" };
-                write!(f, "`{name}`: expected {} dimension{s}, got {found}", Either(needed))
+                write!(f, "{subject}expected {} dimension{s}, got {found}", Either(needed))
             }
             MismatchKind::Room { most, found } => {
                 let s = if *most == 1 { "" } else { "s" };
-                write!(f, "`{name}`: expected at most {most} dimension{s}, got {found}")
+                write!(f, "{subject}expected at most {most} dimension{s}, got {found}")
             }
             MismatchKind::Dimension { axis, needed, found } => {
-                write!(f, "`{name}`: expected dimension {axis} to be {needed}, got {found}")
+                write!(f, "{subject}expected dimension {axis} to be {needed}, got {found}")
             }
             MismatchKind::EqualDims { axes: [one, two], found: [first, second] } => write!(
                 f,
-                "`{name}`: expected dimensions {one} and {two} to be equal, got {first} and \
+                "{subject}expected dimensions {one} and {two} to be equal, got {first} and \
                  {second}"
             ),
             MismatchKind::Numel { needed, found } => {
-                write!(f, "`{name}`: expected {needed} elements, got {found}")
+                write!(f, "{subject}expected {needed} elements, got {found}")
             }
-            MismatchKind::Contiguous { order, no_strides } => {
-                let why = if *no_strides { " has no field for strides" } else { "" };
+            MismatchKind::Contiguous { order, .. } => {
                 let order = match order {
                     None => "",
                     Some(Order::RowMajor) => " in row-major order",
                     Some(Order::ColumnMajor) => " in column-major order",
                 };
-                write!(f, "`{name}`{why}: expected contiguous elements{order}, got other strides")
+                write!(f, "{subject}expected contiguous elements{order}, got other strides")
             }
             MismatchKind::Pitched { order } => {
                 let axes = match order {
@@ -132,31 +165,31 @@ impl Mismatch {
                 };
                 write!(
                     f,
-                    "`{name}`: expected elements that are contiguous along every axis {axes}, got \
+                    "{subject}expected elements that are contiguous along every axis {axes}, got \
                      other strides"
                 )
             }
             MismatchKind::Stride { axis, needed, found, in_bytes, .. } => {
-                let unit = match (in_bytes, needed) {
-                    (false, _) => "",
-                    (true, 1) => " byte",
-                    (true, _) => " bytes",
-                };
-                write!(f, "`{name}`: expected stride {axis} to be {needed}{unit}, got {found}")
+                let unit = unit(*in_bytes, *needed);
+                write!(f, "{subject}expected stride {axis} to be {needed}{unit}, got {found}")
+            }
+            MismatchKind::Number { number, needed, found, in_bytes } => {
+                let unit = unit(*in_bytes, *needed);
+                write!(f, "{subject}expected {number} to be {needed}{unit}, got {found}")
             }
             MismatchKind::NothingBefore { axis, stride } => write!(
                 f,
-                "`{name}` has no field for the offset of the first element: expected stride {axis} \
+                "{subject}expected stride {axis} \
                  to be at least 0, got {stride}"
             ),
             MismatchKind::Axes { needed } => {
-                write!(f, "`{name}`: expected {needed:?} as the last dimensions, got others")
+                write!(f, "{subject}expected {needed:?} as the last dimensions, got others")
             }
             MismatchKind::WholeStrides { axis, stride, needed } => {
                 let parts = needed.iter().product::<i64>();
                 write!(
                     f,
-                    "`{name}`: expected stride {axis} to be a multiple of {parts}, the size of an \
+                    "{subject}expected stride {axis} to be a multiple of {parts}, the size of an \
                      element, got {stride}"
                 )
             }
@@ -164,17 +197,26 @@ impl Mismatch {
                 let [each, shared] =
                     ["elements that take a byte each", "elements that share bytes"];
                 let (expected, got) = if *needed { (each, shared) } else { (shared, each) };
-                write!(f, "`{name}`: expected {expected}, got {got}")
+                write!(f, "{subject}expected {expected}, got {got}")
             }
             MismatchKind::Fit { number, found, int } => {
-                write!(
-                    f,
-                    "{number} of the tensor is {found}, which does not fit in the `{int}` of \
-                     `{name}`"
-                )
+                write!(f, "{number} of the tensor is {found}, which does not fit in ")?;
+                match name {
+                    "" => write!(f, "`{int}`"),
+                    _ => write!(f, "the `{int}` of `{name}`"),
+                }
             }
-            MismatchKind::Variant(_) => write!(f, "no variant of `{name}` accepts the tensor"),
+            MismatchKind::Variant(_) => no_variant(f, name),
         }
+    }
+}
+
+/// The unit after a number of bytes.
+fn unit(in_bytes: bool, number: i64) -> &'static str {
+    match (in_bytes, number) {
+        (false, _) => "",
+        (true, 1) => " byte",
+        (true, _) => " bytes",
     }
 }
 
@@ -185,14 +227,23 @@ fn of_variants(
     refusals: &[(&'static str, ImportError)],
     advise: Advise<'_>,
 ) -> fmt::Result {
-    write!(f, "no variant of `{name}` accepts the tensor")?;
+    no_variant(f, name)?;
     refusals.iter().try_for_each(|(variant, refusal)| {
         write!(f, "; `{variant}`: ")?;
         refusal.write(f, advise)
     })
 }
 
+fn no_variant(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    match name {
+        "" => f.write_str("no variant accepts the tensor"),
+        _ => write!(f, "no variant of `{name}` accepts the tensor"),
+    }
+}
+
 impl core::error::Error for Mismatch {}
+
+impl core::error::Error for MismatchKind {}
 
 impl fmt::Display for MetadataField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

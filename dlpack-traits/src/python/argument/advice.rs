@@ -16,6 +16,14 @@ use crate::import::{Advised, Fix, ImportError, ImportedTensor, is_of_numpy, is_o
 use crate::python::convert::{import_error, misaligned, ok_unless_exit};
 use crate::python::import::object_kind::ObjectKind;
 
+/// What the message about a wrong dtype says, before the conversion, if the function changes the
+/// argument.
+pub(super) const KEEP_CONVERTED: &str =
+    "; the function changes the tensor in place, so keep the converted copy";
+
+/// What advice to pass a copy says before the copy, if the function changes the argument.
+pub(super) const KEEP: &str = "and keep ";
+
 /// The library of an object, which determines the expressions that convert it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Library {
@@ -63,22 +71,24 @@ impl Library {
     /// The expression that applies a fix to a tensor of this dtype and device.
     fn fix(self, fix: Fix, found: DataType, device: Device) -> String {
         match fix {
-            Fix::Cast(to) => self.cast_of(found, device, to),
-            Fix::Contiguous(order) => format!("; {}", self.contiguous(order, found, device)),
+            Fix::Cast(to) => self.cast_of(found, device, to, ""),
+            Fix::Contiguous(order) => format!("; pass {}", self.contiguous(order, found, device)),
         }
     }
 
-    /// How to make the elements contiguous in row-major order.
-    pub(super) fn row_major(self, tensor: &ImportedTensor) -> String {
-        self.fix(Fix::Contiguous(Order::RowMajor), tensor.dtype(), tensor.device())
+    /// How to make the elements contiguous in row-major order. `keep` is [`KEEP`] if the function
+    /// changes them.
+    pub(super) fn row_major(self, tensor: &ImportedTensor, keep: &str) -> String {
+        format!("pass {keep}{}", self.contiguous(Order::RowMajor, tensor.dtype(), tensor.device()))
     }
 
-    /// How to convert the elements to the type `to`; an empty text if that is not known.
-    pub(super) fn cast(self, tensor: &ImportedTensor, to: DataType) -> String {
-        self.cast_of(tensor.dtype(), tensor.device(), to)
+    /// How to convert the elements to the type `to`; an empty text if that is not known. `note` is
+    /// [`KEEP_CONVERTED`] if the function changes them.
+    pub(super) fn cast(self, tensor: &ImportedTensor, to: DataType, note: &str) -> String {
+        self.cast_of(tensor.dtype(), tensor.device(), to, note)
     }
 
-    fn cast_of(self, found: DataType, device: Device, to: DataType) -> String {
+    fn cast_of(self, found: DataType, device: Device, to: DataType, note: &str) -> String {
         let on_host = device.is_host();
         // The imaginary parts are left out, which a cast would do with a warning.
         let is_halved = found.is_complex() && !to.is_complex();
@@ -87,8 +97,10 @@ impl Library {
             Self::NumPy | Self::CuPy | Self::Dpnp if is_of_numpy(to) => {
                 format!("; convert with `{real}.astype('{to}')`")
             }
+            Self::Jax if is_made_by_jax(to, note) => {
+                format!("; convert with `{real}.astype('{to}')`")
+            }
             Self::PyTorch if is_of_torch(to) => format!("; convert with `{real}.to(torch.{to})`"),
-            // JAX makes 32-bit elements of `astype('float64')` by default.
             Self::Jax if is_of_numpy(to) => {
                 format!("; convert with `numpy.asarray(x){part}.astype('{to}')`")
             }
@@ -107,36 +119,40 @@ impl Library {
     fn contiguous(self, order: Order, found: DataType, device: Device) -> &'static str {
         let by_numpy = is_read_by_numpy(found, device);
         match (order, self) {
-            (Order::RowMajor, Self::NumPy | Self::Jax) => "pass `numpy.ascontiguousarray(x)`",
-            (Order::RowMajor, Self::CuPy) => "pass `cupy.ascontiguousarray(x)`",
-            (Order::RowMajor, Self::Dpnp) => "pass `dpnp.ascontiguousarray(x)`",
-            (Order::RowMajor, Self::PyTorch) => "pass `x.contiguous()`",
+            (Order::RowMajor, Self::NumPy | Self::Jax) => "`numpy.ascontiguousarray(x)`",
+            (Order::RowMajor, Self::CuPy) => "`cupy.ascontiguousarray(x)`",
+            (Order::RowMajor, Self::Dpnp) => "`dpnp.ascontiguousarray(x)`",
+            (Order::RowMajor, Self::PyTorch) => "`x.contiguous()`",
             (Order::RowMajor, Self::Other) if by_numpy => {
-                "pass `numpy.ascontiguousarray(numpy.from_dlpack(x))`"
+                "`numpy.ascontiguousarray(numpy.from_dlpack(x))`"
             }
-            (Order::RowMajor, _) => "pass a contiguous copy",
-            (Order::ColumnMajor, Self::NumPy | Self::Jax) => "pass `numpy.asfortranarray(x)`",
-            (Order::ColumnMajor, Self::CuPy) => "pass `cupy.asfortranarray(x)`",
-            (Order::ColumnMajor, Self::Dpnp) => "pass `dpnp.asfortranarray(x)`",
-            (Order::ColumnMajor, Self::PyTorch) if by_numpy => {
-                "pass `numpy.asfortranarray(x.detach())`"
-            }
+            (Order::RowMajor, _) => "a contiguous copy",
+            (Order::ColumnMajor, Self::NumPy | Self::Jax) => "`numpy.asfortranarray(x)`",
+            (Order::ColumnMajor, Self::CuPy) => "`cupy.asfortranarray(x)`",
+            (Order::ColumnMajor, Self::Dpnp) => "`dpnp.asfortranarray(x)`",
+            (Order::ColumnMajor, Self::PyTorch) if by_numpy => "`numpy.asfortranarray(x.detach())`",
             (Order::ColumnMajor, Self::Other) if by_numpy => {
-                "pass `numpy.asfortranarray(numpy.from_dlpack(x))`"
+                "`numpy.asfortranarray(numpy.from_dlpack(x))`"
             }
-            (Order::ColumnMajor, _) => "pass a copy in column-major order",
+            (Order::ColumnMajor, _) => "a copy in column-major order",
+        }
+    }
+
+    /// The expression of a copy, if one is known.
+    fn copy_of(self, found: DataType, device: Device) -> Option<&'static str> {
+        match self {
+            Self::NumPy | Self::CuPy | Self::Dpnp => Some("`x.copy()`"),
+            Self::PyTorch => Some("`x.clone()`"),
+            Self::Jax => Some("`numpy.array(x)`"),
+            Self::Other if is_read_by_numpy(found, device) => Some("`numpy.from_dlpack(x).copy()`"),
+            Self::Other | Self::Unknown => None,
         }
     }
 
     /// A copy of a tensor that the function does not change.
-    pub(super) fn copy(self, found: DataType, device: Device) -> &'static str {
-        match self {
-            Self::NumPy | Self::CuPy | Self::Dpnp => "pass `x.copy()`",
-            Self::PyTorch => "pass `x.clone()`",
-            Self::Jax => "pass `numpy.array(x)`",
-            Self::Other if is_read_by_numpy(found, device) => "pass `numpy.from_dlpack(x).copy()`",
-            Self::Other | Self::Unknown => "pass a copy",
-        }
+    pub(super) fn copy(self, found: DataType, device: Device) -> String {
+        let copy = self.copy_of(found, device).unwrap_or("a copy");
+        format!("pass {copy}")
     }
 
     /// As [`cast`](Self::cast), for an argument that need not be a tensor: NumPy makes an array of
@@ -147,35 +163,29 @@ impl Library {
                 let part = if tensor.dtype().is_complex() { ".real" } else { "" };
                 format!("; convert with `numpy.asarray(x){part}.astype('{to}')`")
             }
-            _ => self.cast(tensor, to),
+            _ => self.cast(tensor, to, ""),
         }
     }
 
     /// A copy that may be written, and that the caller keeps, because the function changes it.
-    pub(super) fn copied(self, tensor: &ImportedTensor) -> &'static str {
-        match self {
-            Self::NumPy | Self::CuPy | Self::Dpnp => "pass and keep a copy, `x.copy()`",
-            Self::PyTorch => "pass and keep a copy, `x.clone()`",
-            Self::Jax => "pass and keep a copy, `numpy.array(x)`",
-            Self::Other if is_read_by_numpy(tensor.dtype(), tensor.device()) => {
-                "pass and keep a copy, `numpy.from_dlpack(x).copy()`"
-            }
-            Self::Other | Self::Unknown => "pass and keep a copy",
-        }
+    pub(super) fn copied(self, found: DataType, device: Device) -> String {
+        let copy = self.copy_of(found, device).map(|copy| format!(", {copy}")).unwrap_or_default();
+        format!("pass and keep a copy{copy}")
     }
 
     /// An object that exports the struct of DLPack 1.0 and later, for one that exported the
     /// legacy struct.
-    pub(super) fn versioned(self, tensor: &ImportedTensor) -> &'static str {
+    pub(super) fn versioned(self, found: DataType, device: Device) -> String {
         match self {
-            Self::NumPy => "update NumPy to 2.1 or later",
-            Self::PyTorch if is_read_by_numpy(tensor.dtype(), tensor.device()) => {
-                "pass `x.numpy()`, or update PyTorch"
+            Self::NumPy => "update NumPy to 2.1 or later".into(),
+            Self::PyTorch if is_read_by_numpy(found, device) => {
+                "pass `x.numpy()`, or update PyTorch".into()
             }
             Self::Unknown => {
                 "pass the object that it was made of, or call `__dlpack__(max_version=(1, 0))`"
+                    .into()
             }
-            _ => self.copied(tensor),
+            _ => self.copied(found, device),
         }
     }
 
@@ -215,6 +225,13 @@ impl Library {
     }
 }
 
+/// Whether `x.astype` of a JAX array makes an argument of this type. It makes 32-bit elements of
+/// `float64` by default, and an array that a function cannot change.
+pub(super) fn is_made_by_jax(to: DataType, note: &str) -> bool {
+    let most = if to.is_complex() { 64 } else { 32 };
+    note.is_empty() && (is_of_numpy(to) || to == DataType::BF16) && to.bits() <= most
+}
+
 /// Whether `numpy.from_dlpack` imports the tensor.
 fn is_read_by_numpy(dtype: DataType, device: Device) -> bool {
     is_of_numpy(dtype) && device.is_host()
@@ -233,7 +250,7 @@ pub(super) fn mismatched(
         Err(exit) => return exit,
     };
     if let ImportError::Tensor(Error::Misaligned { dtype, align }) = error {
-        return misaligned(dtype, align, library.copy(dtype, device));
+        return misaligned(dtype, align, &library.copy(dtype, device));
     }
     let advise = |f: &mut fmt::Formatter<'_>, fix| f.write_str(&library.fix(fix, dtype, device));
     let text = Advised { error: &error, advise }.to_string();

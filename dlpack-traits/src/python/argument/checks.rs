@@ -1,22 +1,26 @@
 //! Checks an argument against its Rust type, and the numbers of dimensions that this type can
 //! name ([`FixedRank`]). The exceptions are made in `exceptions`.
 
+use alloc::format;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use super::advice::{KEEP, KEEP_CONVERTED};
 use super::exceptions::{
-    check_in_place, not_imported, not_on_host, of_dtype_to_change, of_rank, overlapping, read_only,
-    rejected,
+    check_in_place, not_imported, not_on_host, of_dtypes, of_rank, overlapping, read_only, rejected,
 };
+use crate::backend::{Backend, MemoryRef, has_addresses};
 use crate::describe::check_imported;
-use crate::dtype::DataType;
+use crate::element::RecordType;
 use crate::error::Error;
 use crate::ffi;
 use crate::import::{ImportError, ImportedElement, ImportedTensor};
 use crate::python::import::from_dlpack::import_unexplained;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::Advice;
-use crate::python::numpy::NumPy;
+use crate::python::import::missing_values::check_mask;
+use crate::python::numpy::{NumPy, bytes_of_records};
 use crate::python::table::lookup::requires_grad;
 use crate::strides;
 
@@ -41,18 +45,34 @@ macro_rules! fixed {
 
 fixed!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 
-/// Imports an argument, for elements of the type `dtype` if it is known.
+/// Imports an argument.
 ///
 /// # Errors
 ///
 /// `TypeError` if the object is not a tensor; otherwise those of [`import_unexplained`].
 #[inline]
-pub(super) fn import(
-    object: &Bound<'_, PyAny>,
-    dtype: Option<DataType>,
-) -> PyResult<ImportedTensor> {
+pub(super) fn import<T: ImportedElement>(object: &Bound<'_, PyAny>) -> PyResult<ImportedTensor> {
+    if let Some(record) = T::RECORD {
+        return import_records(object, record, "");
+    }
     import_unexplained(object, &ImportOptions::new())
-        .map_err(|error| not_imported(object, &Advice::Convert(dtype), error))
+        .map_err(|error| not_imported(object, &Advice::Convert(T::ADVISED), error))
+}
+
+/// Imports an array of records of NumPy, as one of their bytes.
+///
+/// # Errors
+///
+/// Those of [`bytes_of_records`] and [`check_mask`].
+#[cold]
+fn import_records(
+    object: &Bound<'_, PyAny>,
+    record: &RecordType,
+    note: &str,
+) -> PyResult<ImportedTensor> {
+    let bytes = bytes_of_records(object, record, note)?;
+    check_mask(object)?;
+    import_unexplained(&bytes, &ImportOptions::new())
 }
 
 /// Imports an argument that the function changes. A list is rejected without a suggestion
@@ -62,19 +82,25 @@ pub(super) fn import(
 ///
 /// As for [`import`].
 #[inline]
-pub(super) fn import_mut(
+pub(super) fn import_mut<T: ImportedElement>(
     object: &Bound<'_, PyAny>,
-    dtype: Option<DataType>,
 ) -> PyResult<ImportedTensor> {
-    let imported = import_unexplained(object, &ImportOptions::new());
+    let imported = match T::RECORD {
+        Some(record) => import_records(object, record, KEEP_CONVERTED),
+        None => import_unexplained(object, &ImportOptions::new()),
+    };
     // Also if it was rejected for its masked elements, with another advice.
     if NumPy::is_of_subclass(object)? {
         check_in_place(object, |mask| mask.hides || mask.is_of_numpy)?;
     }
-    imported.map_err(|error| not_imported(object, &Advice::InPlace(dtype), error))
+    if T::RECORD.is_some() {
+        return imported;
+    }
+    imported.map_err(|error| not_imported(object, &Advice::InPlace(T::DTYPE), error))
 }
 
-/// Checks dtype, device and number of dimensions of an argument.
+/// Checks dtype, device and number of dimensions of an argument. `keep` is [`KEEP`] if the function
+/// changes it.
 ///
 /// # Errors
 ///
@@ -85,15 +111,16 @@ pub(super) fn check<T: ImportedElement>(
     object: &Bound<'_, PyAny>,
     tensor: &ImportedTensor,
     rank: usize,
+    keep: &str,
 ) -> PyResult<()> {
+    let device = tensor.device();
+    if !device.is_host() {
+        return Err(not_on_host(object, device, keep));
+    }
     match T::check(tensor) {
         // Elements are accessed byte by byte, at any alignment.
         Ok(()) | Err(Error::Misaligned { .. }) => {}
-        Err(error) => return Err(rejected(object, tensor, error)),
-    }
-    let device = tensor.device();
-    if !device.is_host() {
-        return Err(rejected(object, tensor, Error::NotOnHost { device }));
+        Err(error) => return Err(rejected(object, tensor, error, keep)),
     }
     check_rank::<T>(object, tensor, rank)
 }
@@ -113,10 +140,9 @@ pub(super) fn check_mut<T: ImportedElement>(
 ) -> PyResult<()> {
     match T::DTYPE {
         Some(asked) if asked != tensor.dtype() => {
-            return Err(of_dtype_to_change(object, asked, tensor));
+            return Err(of_dtypes(object, tensor, &[asked], None, KEEP_CONVERTED));
         }
-        _ if !tensor.device().is_host() => return Err(not_on_host(object, tensor)),
-        _ => check::<T>(object, tensor, rank)?,
+        _ => check::<T>(object, tensor, rank, KEEP)?,
     }
     check_writable(object, tensor)?;
     check_no_grad(object, tensor)
@@ -127,7 +153,7 @@ pub(super) fn check_mut<T: ImportedElement>(
 /// # Errors
 ///
 /// `TypeError` for another dtype, `ValueError` otherwise.
-pub(super) fn check_on_device<T: ImportedElement>(
+pub(super) fn check_on_device<B: Backend, T: ImportedElement>(
     object: &Bound<'_, PyAny>,
     tensor: &ImportedTensor,
     rank: usize,
@@ -135,17 +161,19 @@ pub(super) fn check_on_device<T: ImportedElement>(
     if let Some(requested) = T::DTYPE {
         let found = tensor.dtype();
         if requested != found {
-            return Err(rejected(object, tensor, Error::ElementMismatch { requested, found }));
+            return Err(rejected(object, tensor, Error::ElementMismatch { requested, found }, ""));
         }
         let outer = outer_shape::<T>(tensor).len();
         let (shape, strides) = (tensor.shape(), tensor.strides());
         let contiguous = strides::is_row_major_from(outer, shape, strides);
         if shape.get(outer..) != Some(T::AXES) || !contiguous {
-            return Err(rejected(object, tensor, Error::AxesMismatch { axes: T::AXES }));
+            return Err(rejected(object, tensor, Error::AxesMismatch { axes: T::AXES }, ""));
         }
         // Kernels load whole elements.
-        check_imported(tensor.data_ptr(), requested, tensor.device())
-            .map_err(ImportError::Tensor)?;
+        if has_addresses::<B>(tensor.device()) {
+            let first = MemoryRef::of_first_element(tensor).address();
+            check_imported(first, requested, tensor.device()).map_err(ImportError::Tensor)?;
+        }
     }
     check_rank::<T>(object, tensor, rank)
 }
@@ -159,6 +187,12 @@ fn check_rank<T: ImportedElement>(
 ) -> PyResult<()> {
     if rank == ANY_RANK || rank == outer_shape::<T>(tensor).len() {
         return Ok(());
+    }
+    if T::RECORD.is_some() {
+        let found = outer_shape::<T>(tensor).len();
+        return Err(PyValueError::new_err(format!(
+            "expected records with {rank} dimensions, got {found}; reshape the array"
+        )));
     }
     let of_element = tensor.ndim().saturating_sub(outer_shape::<T>(tensor).len());
     Err(of_rank(object, tensor, rank.saturating_add(of_element)))

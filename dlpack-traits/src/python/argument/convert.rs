@@ -9,19 +9,22 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PyString};
 use pyo3::{Borrowed, intern};
 
-use super::refusals::{Stored, expected, not_exported};
+use super::refusals::{Stored, expected, not_exported, wider};
 use super::{PyTensor, checks, exceptions};
 use crate::dtype::DataType;
-use crate::import::{CastError, ImportedElement, ImportedTensor, is_allowed};
-use crate::python::adopt::is_without_memory;
-use crate::python::convert::{Bounded, class_name, discard, is_exit, is_refusal};
+use crate::error::Error;
+use crate::import::{AreStored, CastError, ImportedElement, ImportedTensor};
+use crate::python::convert::{
+    Bounded, class_name, discard, is_exit, is_refusal, is_without_memory,
+};
 use crate::python::import::from_dlpack::{from_dlpack, import_unexplained};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::masked::{check_items, check_mask, check_mask_of, computed};
 use crate::python::import::missing_protocol::{Advice, instead_of};
-use crate::python::import::missing_values::filled;
+use crate::python::import::missing_values::{
+    check_items, check_mask, check_mask_of, computed, filled,
+};
 use crate::python::import::object_kind::{ObjectKind, has};
-use crate::python::interpreter::detach::detached;
+use crate::python::interpreter::detached;
 
 /// An array argument that is converted if it has another dtype, or if it is not a tensor: a list,
 /// a number, an object of the buffer protocol or with `__array__`.
@@ -58,7 +61,8 @@ use crate::python::interpreter::detach::detached;
 ///
 /// A masked element of `numpy.ma` is a `TypeError`, also in an item of a list or in an array of Dask.
 ///
-/// The number of dimensions and the device are not converted.
+/// Elements such as `[f32; 3]` that are not contiguous, as in a column-major array, are copied too. The
+/// number of dimensions and the device are not converted.
 /// [`as_object`](PyTensor::as_object) is the array that was passed, or the array that NumPy
 /// made of another object. Its dtype is the one before the cast.
 ///
@@ -69,6 +73,9 @@ use crate::python::interpreter::detach::detached;
 /// # use dlpack_traits::python::{Convert, PyTensorMut};
 /// fn scale(array: Convert<PyTensorMut<'_, f32>>) {}
 /// ```
+///
+/// [`As`](crate::As) is for elements that are converted while they are read, without a copy: `PyTensor<'_,
+/// As<f32>>`, and not in `Convert`.
 ///
 /// # Errors
 ///
@@ -86,7 +93,10 @@ pub struct Convert<A: Convertible>(pub A);
 )]
 pub trait Convertible: sealed::FromObject {}
 
-impl<T: ImportedElement, const N: usize> Convertible for PyTensor<'_, T, N> {}
+impl<T: ImportedElement, const N: usize> Convertible for PyTensor<'_, T, N> where
+    T::Converted: AreStored
+{
+}
 
 mod sealed {
     use pyo3::prelude::*;
@@ -96,17 +106,29 @@ mod sealed {
     }
 }
 
-impl<T: ImportedElement, const N: usize> sealed::FromObject for PyTensor<'_, T, N> {
+impl<T: ImportedElement, const N: usize> sealed::FromObject for PyTensor<'_, T, N>
+where
+    T::Converted: AreStored,
+{
     fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        const { assert!(T::RECORD.is_none(), "records are not converted: `PyRecords<'_, Particle>`") };
         let (tensor, source) =
             converted(object, T::DTYPE).map_err(|error| or_missing(object, T::DTYPE, error))?;
-        checks::check::<T>(object, &tensor, N)?;
+        let tensor = match T::check(&tensor) {
+            Err(Error::AxesMismatch { axes }) if tensor.shape().ends_with(axes) => {
+                copied(object, &tensor, ImportedTensor::to_row_major_copy)?
+            }
+            _ => tensor,
+        };
+        checks::check::<T>(object, &tensor, N, "")?;
         Ok(Self::new(tensor, source.unbind()))
     }
 }
 
 impl<A: Convertible> FromPyObject<'_, '_> for Convert<A> {
     type Error = PyErr;
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: pyo3::inspect::PyStaticExpr = super::super::stubs::ARRAY_LIKE;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         A::from_object(&object).map(Self)
@@ -181,21 +203,28 @@ fn cast(
     tensor: &ImportedTensor,
     to: DataType,
 ) -> PyResult<ImportedTensor> {
-    /// Elements from which on other Python threads run meanwhile: 20 µs.
-    const LONG: i64 = 1 << 15;
     let found = tensor.dtype();
-    let cast = if tensor.numel() < LONG {
-        tensor.cast(to)
-    } else {
-        detached(object.py(), || tensor.cast(to))
-    };
-    cast.map_err(|error| match error {
+    copied(object, tensor, |tensor| tensor.cast(to)).map_err(|error| match error {
         CastError::NotAllowed => exceptions::not_cast(object, tensor, to),
         CastError::OutOfRange => PyValueError::new_err(format!(
             "expected {to}, got {found} with a value that does not fit"
         )),
         CastError::Tensor(error) => error.into(),
     })
+}
+
+/// Calls a function that copies the elements of a tensor.
+fn copied<R: Send>(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+    copy: impl FnOnce(&ImportedTensor) -> R + Send,
+) -> R {
+    /// Elements from which on other Python threads run meanwhile: 20 µs.
+    const LONG: i64 = 1 << 15;
+    if tensor.numel() < LONG {
+        return copy(tensor);
+    }
+    detached(object.py(), || copy(tensor))
 }
 
 /// Makes an array of NumPy of an object that was not imported, and imports it: of an object that
@@ -289,9 +318,10 @@ fn by_numpy<'py>(
             Err(error) if !is_refusal(py, &error) => return Err(error),
             Err(error) => {
                 discard(py, error);
-                if is_small_float(&dtype)? {
-                    // A type of another package, such as `ml_dtypes.bfloat16`.
-                    array.call_method1(intern!(py, "astype"), ("float32",))?
+                if let Some(wider) =
+                    wider(&dtype.getattr(intern!(py, "name"))?.extract::<String>()?)
+                {
+                    array.call_method1(intern!(py, "astype"), (wider,))?
                 } else if "biufc".contains(number) {
                     // Another order of bytes, or strides that are not a multiple of an element.
                     let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
@@ -346,12 +376,4 @@ fn finite<'py>(
         expected(to),
         array.getattr(intern!(py, "dtype"))?
     )))
-}
-
-/// Whether a dtype of NumPy is a float of 16 or 8 bits, by its name. `float32` has its values.
-fn is_small_float(dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let name = dtype.getattr(intern!(dtype.py(), "name"))?.extract::<String>()?;
-    Ok(DataType::from_name(&name).is_some_and(|found| {
-        found.lanes() == 1 && found.bits() <= 16 && is_allowed(found, DataType::F32)
-    }))
 }

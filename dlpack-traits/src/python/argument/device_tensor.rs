@@ -1,24 +1,23 @@
 //! Arrays on devices as function arguments: [`PyDeviceTensor`].
 
-use core::convert::Infallible;
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-use pyo3::Borrowed;
 use pyo3::prelude::*;
 
-use super::checks::{self, ANY_RANK, FixedRank, Rank};
+use super::checks::{self, ANY_RANK};
 use super::exceptions;
-use super::tensor::dims_of;
-use crate::backend::{Backend, DeviceTensor, MemoryRef, WorkStream};
-use crate::import::{AnyElement, ImportedElement};
+use super::tensor::{Access, PyTensor};
+use crate::backend::{Backend, DeviceBuffer, DeviceTensor, MemoryRef, WorkStream};
+use crate::device::Device;
+use crate::import::{AnyElement, ImportedElement, ImportedTensor, IsStored};
 use crate::python::convert::exchange_error;
 use crate::python::import::device_tensor::import_on;
 use crate::python::import::missing_protocol::Advice;
+use crate::stream::StreamArg;
 
 /// An array argument in memory of a device, for a kernel on the caller's stream: as
-/// [`PyTensor`](super::PyTensor), of a [`Backend`].
+/// [`PyTensor`], of a [`Backend`].
 ///
 /// The array is ready on [`stream`](DeviceTensor::stream). This is the current stream of
 /// the array's library if the library names it (the `current_work_stream` of its exchange
@@ -28,7 +27,7 @@ use crate::python::import::missing_protocol::Advice;
 /// ```no_run
 /// # #[cfg(all(feature = "cuda", feature = "derive"))] {
 /// use dlpack_traits::backend::{Cuda, DeviceBuffer, MemoryRef};
-/// use dlpack_traits::python::{IntoPython, PyDeviceTensor};
+/// use dlpack_traits::python::{IntoPython, PyDeviceTensor, PyLike};
 /// use dlpack_traits::{DLPackExport, DataType};
 /// use pyo3::prelude::*;
 ///
@@ -41,7 +40,7 @@ use crate::python::import::missing_protocol::Advice;
 /// fn doubled<'py>(
 ///     py: Python<'py>,
 ///     x: PyDeviceTensor<'py, Cuda, f32, 1>,
-/// ) -> PyResult<Bound<'py, PyAny>> {
+/// ) -> PyResult<PyLike<'py>> {
 ///     let (shape, stream) = (x.dims(), x.stream());
 ///     let data = DeviceBuffer::zeroed_on(stream.clone(), DataType::F32, shape[0])?;
 ///     let (from, to) = (x.as_ptr_on(stream)?, data.place());
@@ -62,38 +61,58 @@ use crate::python::import::missing_protocol::Advice;
 /// - `ValueError` if it has another number of dimensions, or is not in memory of the
 ///   backend,
 /// - what its `__dlpack__` raises, and `BufferError` for an error of the device.
-pub struct PyDeviceTensor<'py, B: Backend, T = AnyElement, const N: usize = ANY_RANK> {
-    tensor: DeviceTensor<B>,
-    object: Py<PyAny>,
-    checked: PhantomData<fn() -> (&'py (), T)>,
-}
+pub type PyDeviceTensor<'py, B, T = AnyElement, const N: usize = ANY_RANK> =
+    PyTensor<'py, T, N, OnDevice<B>>;
 
-impl<'py, B: Backend, T: ImportedElement, const N: usize> FromPyObject<'_, 'py>
-    for PyDeviceTensor<'py, B, T, N>
-{
-    type Error = PyErr;
+/// The function launches a kernel on the stream of the array.
+#[derive(Debug)]
+pub struct OnDevice<B>(PhantomData<fn() -> B>);
 
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor = import_on(&object)
-            .map_err(|error| exceptions::not_imported(&object, &Advice::Convert(None), error))?;
-        checks::check_on_device::<T>(&object, tensor.imported(), N)?;
-        Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })
+impl<B: Backend> Access for OnDevice<B> {
+    type Tensor = DeviceTensor<B>;
+
+    const NAME: &'static str = "PyDeviceTensor";
+
+    fn import<T: ImportedElement>(
+        object: &Bound<'_, PyAny>,
+        rank: usize,
+    ) -> PyResult<DeviceTensor<B>> {
+        let () = IsStored::<T>::OK;
+        const { assert!(T::RECORD.is_none(), "a kernel takes the tensor of each field of a record") };
+        let tensor = import_on(object)
+            .map_err(|error| exceptions::not_imported(object, &Advice::Convert(None), error))?;
+        checks::check_on_device::<B, T>(object, tensor.imported(), rank)?;
+        Ok(tensor)
+    }
+
+    fn imported(tensor: &DeviceTensor<B>) -> &ImportedTensor {
+        tensor.imported()
+    }
+
+    fn device_stream(tensor: &DeviceTensor<B>) -> Option<(Device, StreamArg<'_>)> {
+        Some((tensor.device(), tensor.stream().as_arg()))
     }
 }
 
-impl<B: Backend, T: ImportedElement, const N: usize> PyDeviceTensor<'_, B, T, N> {
-    /// The size of each dimension. It compiles only if the type names their number;
-    /// otherwise use [`shape`](DeviceTensor::shape).
+impl<B: Backend, T, const N: usize> Deref for PyDeviceTensor<'_, B, T, N> {
+    type Target = DeviceTensor<B>;
+
     #[inline]
-    pub fn dims(&self) -> [usize; N]
-    where
-        Rank<N>: FixedRank,
-    {
-        dims_of::<T, N>(self.tensor.imported())
+    fn deref(&self) -> &DeviceTensor<B> {
+        &self.tensor
     }
 }
 
 impl<B: Backend, T, const N: usize> PyDeviceTensor<'_, B, T, N> {
+    /// Keeps the argument, as a field of a class: [`DeviceTensor::into_buffer`].
+    ///
+    /// # Errors
+    ///
+    /// `BufferError`, also for read-only memory.
+    pub fn into_buffer(self) -> PyResult<DeviceBuffer<B>> {
+        self.tensor.into_buffer().map_err(exchange_error)
+    }
+
     /// [`DeviceTensor::as_mut_ptr_on`], with the exceptions of
     /// [`PyTensorMut`](super::PyTensorMut).
     ///
@@ -109,37 +128,5 @@ impl<B: Backend, T, const N: usize> PyDeviceTensor<'_, B, T, N> {
             checks::check_no_grad(object, tensor)
         })?;
         self.tensor.as_mut_ptr_on(stream).map_err(exchange_error)
-    }
-
-    /// The Python object that was passed.
-    #[inline]
-    pub const fn as_object(&self) -> &Py<PyAny> {
-        &self.object
-    }
-}
-
-impl<B: Backend, T, const N: usize> Deref for PyDeviceTensor<'_, B, T, N> {
-    type Target = DeviceTensor<B>;
-
-    #[inline]
-    fn deref(&self) -> &DeviceTensor<B> {
-        &self.tensor
-    }
-}
-
-/// Returns the object that was passed, so that a function can return its `out` argument.
-impl<'py, B: Backend, T, const N: usize> IntoPyObject<'py> for PyDeviceTensor<'py, B, T, N> {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = Infallible;
-
-    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
-        Ok(self.object.into_bound(py))
-    }
-}
-
-impl<B: Backend, T, const N: usize> fmt::Debug for PyDeviceTensor<'_, B, T, N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PyDeviceTensor").field(&self.tensor).finish()
     }
 }

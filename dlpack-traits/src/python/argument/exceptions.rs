@@ -12,13 +12,14 @@ use pyo3::types::{PyFloat, PyInt};
 
 use super::advice::Library;
 use super::refusals::{expected, not_exported};
+use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
-use crate::import::{ImportError, ImportedTensor, is_allowed};
+use crate::import::{ImportError, ImportedTensor, digits, has_range, is_allowed, keeps_values};
 use crate::python::convert::{Bounded, class_name, is_exit};
-use crate::python::import::masked::{check_mask, mask_of};
 use crate::python::import::missing_protocol::{Advice, instead_of, text_of};
+use crate::python::import::missing_values::{check_mask, mask_of};
 use crate::python::import::object_kind::ObjectKind;
 use crate::python::numpy::Mask;
 
@@ -68,42 +69,10 @@ pub(super) fn check_in_place(
     )))
 }
 
-#[cold]
-pub(super) fn of_dtype_to_change(
-    object: &Bound<'_, PyAny>,
-    asked: DataType,
-    tensor: &ImportedTensor,
-) -> PyErr {
-    of_dtypes_to_change(object, tensor, &[asked], None)
-}
-
-/// Makes the exception for an argument of none of these dtypes, with the conversion to one of
-/// them. The message begins with the name of the argument, if there is one.
+/// Makes the exception for an argument of none of these dtypes, with a note and the conversion to one
+/// of them. The message begins with the name of the argument, if there is one.
 #[cold]
 pub(super) fn of_dtypes(
-    object: &Bound<'_, PyAny>,
-    tensor: &ImportedTensor,
-    expected: &[DataType],
-    name: Option<&str>,
-) -> PyErr {
-    of_dtypes_with(object, tensor, expected, name, "")
-}
-
-/// As [`of_dtypes`], for an argument that the function changes.
-#[cold]
-pub(super) fn of_dtypes_to_change(
-    object: &Bound<'_, PyAny>,
-    tensor: &ImportedTensor,
-    expected: &[DataType],
-    name: Option<&str>,
-) -> PyErr {
-    let note = "; the function changes the tensor in place, so keep the converted copy";
-    of_dtypes_with(object, tensor, expected, name, note)
-}
-
-/// As [`of_dtypes`], with a note before the conversion.
-#[cold]
-fn of_dtypes_with(
     object: &Bound<'_, PyAny>,
     tensor: &ImportedTensor,
     expected: &[DataType],
@@ -114,43 +83,31 @@ fn of_dtypes_with(
     let argument = name.map(|name| format!("argument '{name}': ")).unwrap_or_default();
     with_advice(object, |library| {
         let found = tensor.dtype();
+        // Of complex numbers the real parts are converted, unless a complex type is accepted.
+        let found = match real(found) {
+            Some(part) if !expected.iter().any(|to| to.is_complex()) => part,
+            _ => found,
+        };
         // The first type that keeps the values; if none does, the one that keeps most of them.
         let keeps = |to: &&DataType| keeps_values(found, **to);
         let rank = |to: &&DataType| (is_allowed(found, **to), has_range(found, **to), digits(**to));
         // `max_by_key` returns the last of several.
         let best = expected.iter().find(keeps).or_else(|| expected.iter().rev().max_by_key(rank));
-        let advice = best.map(|&to| library.cast(tensor, to)).unwrap_or_default();
+        let advice = best.map(|&to| library.cast(tensor, to, note)).unwrap_or_default();
         let mismatch = expected_dtypes(expected, tensor.dtype());
         PyTypeError::new_err(format!("{argument}{mismatch}{note}{advice}"))
     })
 }
 
-/// The binary digits of a type: of a float those of its mantissa.
-fn digits(dtype: DataType) -> u8 {
-    match (dtype.code(), dtype.bits()) {
-        (ffi::kDLBool, _) => 1,
-        (ffi::kDLFloat, 16) => 11,
-        (ffi::kDLFloat, 32) | (ffi::kDLComplex, 64) => 24,
-        (ffi::kDLFloat, 64) | (ffi::kDLComplex, 128) => 53,
-        (ffi::kDLBfloat, _) => 8,
-        (ffi::kDLInt, bits) => bits.saturating_sub(1),
-        (_, bits) => bits,
+/// The type of the real parts of complex numbers.
+fn real(dtype: DataType) -> Option<DataType> {
+    match dtype {
+        DataType::COMPLEX32 => Some(DataType::F16),
+        DataType::BCOMPLEX32 => Some(DataType::BF16),
+        DataType::COMPLEX64 => Some(DataType::F32),
+        DataType::COMPLEX128 => Some(DataType::F64),
+        _ => None,
     }
-}
-
-/// Whether a type has the range of another one: a `float16` that of few integers, and a `bfloat16` that
-/// of a `float32`.
-fn has_range(from: DataType, to: DataType) -> bool {
-    to != DataType::F16 || from.bits() <= 8
-}
-
-/// Whether every value of one type is one of another.
-fn keeps_values(from: DataType, to: DataType) -> bool {
-    let is_signed = |dtype: DataType| dtype.code() != ffi::kDLUInt;
-    is_allowed(from, to)
-        && digits(from) <= digits(to)
-        && (is_signed(to) || !is_signed(from) || from == DataType::BOOL)
-        && has_range(from, to)
 }
 
 /// "expected float32 or float64, got int64".
@@ -270,25 +227,27 @@ pub(super) fn not_a_number(
     }
 }
 
-/// Makes the exception for an argument that does not meet its type.
+/// Makes the exception for an argument that does not meet its type. `keep` is [`KEEP`] if the function
+/// changes it.
+///
+/// [`KEEP`]: super::advice::KEEP
 #[cold]
-pub(super) fn rejected(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, error: Error) -> PyErr {
+pub(super) fn rejected(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+    error: Error,
+    keep: &str,
+) -> PyErr {
     match error {
         Error::ElementMismatch { requested, found } => with_advice(object, |library| {
-            let advice = library.cast(tensor, requested);
+            let advice = library.cast(tensor, requested, "");
             PyTypeError::new_err(format!("expected {requested}, got {found}{advice}"))
-        }),
-        Error::NotOnHost { device } => with_advice(object, |library| {
-            let advice = library.on_host();
-            PyValueError::new_err(format!(
-                "expected host memory, got memory on {device}; pass {advice}"
-            ))
         }),
         Error::AxesMismatch { axes } if tensor.shape().ends_with(axes) => {
             with_advice(object, |library| {
-                let advice = library.row_major(tensor);
+                let advice = library.row_major(tensor, keep);
                 PyValueError::new_err(format!(
-                    "expected dimensions of {} at the end, contiguous there, got strides {}{advice}",
+                    "expected dimensions of {} at the end, contiguous there, got strides {}; {advice}",
                     Shape(axes),
                     Shape(tensor.strides())
                 ))
@@ -303,14 +262,13 @@ pub(super) fn rejected(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, error
     }
 }
 
-/// As [`rejected`], for memory of a device that the function would change.
+/// Makes the exception for memory that the processor cannot read. `keep` is as in [`rejected`].
 #[cold]
-pub(super) fn not_on_host(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
-    let device = tensor.device();
+pub(super) fn not_on_host(object: &Bound<'_, PyAny>, device: Device, keep: &str) -> PyErr {
     with_advice(object, |library| {
         let advice = library.on_host();
         PyValueError::new_err(format!(
-            "expected host memory, got memory on {device}; pass and keep {advice}"
+            "expected host memory, got memory on {device}; pass {keep}{advice}"
         ))
     })
 }
@@ -338,7 +296,7 @@ pub(super) fn overlapping(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) ->
         PyValueError::new_err(format!(
             "expected elements that do not share memory, got a tensor that is broadcast or may \
              overlap; {}",
-            library.copied(tensor)
+            library.copied(tensor.dtype(), tensor.device())
         ))
     })
 }
@@ -346,12 +304,16 @@ pub(super) fn overlapping(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) ->
 #[cold]
 pub(super) fn read_only(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
     with_advice(object, |library| {
+        let (dtype, device) = (tensor.dtype(), tensor.device());
         let (found, advice) = if library == Library::Jax {
-            ("an array of JAX, which is immutable", library.copied(tensor))
+            ("an array of JAX, which is immutable", library.copied(dtype, device))
         } else if tensor.version().is_some() {
-            ("a read-only one", library.copied(tensor))
+            ("a read-only one", library.copied(dtype, device))
         } else {
-            ("a legacy DLPack capsule, which has no READ_ONLY flag", library.versioned(tensor))
+            (
+                "a legacy DLPack capsule, which has no READ_ONLY flag",
+                library.versioned(dtype, device),
+            )
         };
         PyValueError::new_err(format!("expected a writable tensor, got {found}; {advice}"))
     })

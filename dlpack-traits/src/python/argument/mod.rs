@@ -1,24 +1,24 @@
 //! Function arguments: arrays that are checked when the function is called.
 
 mod advice;
-mod at_most;
 mod checks;
 mod convert;
 mod device_tensor;
-mod exact;
 mod exceptions;
-mod from_tensor;
+mod operand;
 mod refusals;
 mod tensor;
 mod tensor_mut;
 mod tensors;
+mod wrappers;
 
-pub use at_most::AtMost;
 pub use checks::ANY_RANK;
 pub use convert::{Convert, Convertible};
 pub use device_tensor::PyDeviceTensor;
-pub use exact::Exact;
-pub use from_tensor::FromTensor;
-pub use tensor::PyTensor;
+pub use operand::Operand;
+pub use tensor::{PyRecords, PyTensor};
 pub use tensor_mut::PyTensorMut;
 pub use tensors::PyTensors;
+pub use wrappers::{AtMost, Exact, FromTensor};
+
+pub(super) use tensor::Access;

@@ -8,15 +8,16 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::advice::Library;
+use super::advice::{KEEP_CONVERTED, Library, is_made_by_jax};
 use crate::dtype::DataType;
-use crate::import::is_of_numpy;
+use crate::ffi;
+use crate::import::{is_allowed, is_of_numpy};
 use crate::python::convert::{Bounded, is_refusal, ok_unless_exit};
 use crate::python::import::missing_protocol::Advice;
 use crate::python::import::object_kind::ObjectKind;
 
-/// Adds what was expected and a cure to the `BufferError` of NumPy, and to a refusal of PyTorch for a
-/// tensor that it stores otherwise ([`Stored`]). Returns every other error unchanged.
+/// Adds what was expected and a cure to the `BufferError` of NumPy, to a refusal of JAX for an array
+/// with memory, and to one of PyTorch for a tensor that it stores otherwise ([`Stored`]). Returns every other error unchanged.
 ///
 /// The array decides about the cure, and not the text of the error.
 #[cold]
@@ -29,10 +30,15 @@ pub(super) fn not_exported(
     let py = object.py();
     let is_buffer_error = error.get_type(py).is(py.get_type::<PyBufferError>());
     let text = match kind {
-        ObjectKind::NumPy if is_buffer_error => array_text(object, advice, &error).map(Some),
-        ObjectKind::Table | ObjectKind::DLPack if is_refusal(py, &error) => {
-            Stored::of(object).map(|stored| stored.map(|stored| stored.text(advice)))
+        ObjectKind::NumPy if is_buffer_error => {
+            array_text(object, Library::NumPy, advice, &error).map(Some)
         }
+        ObjectKind::Table | ObjectKind::DLPack if is_refusal(py, &error) => Library::of(object)
+            .and_then(|library| match library {
+                Library::Jax if object.call_method0("is_deleted")?.is_truthy()? => Ok(None),
+                Library::Jax => array_text(object, library, advice, &error).map(Some),
+                _ => Ok(Stored::of(object)?.map(|stored| stored.text(advice))),
+            }),
         _ => return error,
     };
     match ok_unless_exit(py, text) {
@@ -58,6 +64,8 @@ pub(super) enum Stored {
     Sparse,
     /// As the conjugates of what is in memory.
     Conjugated,
+    /// As the negatives of what is in memory.
+    Negated,
 }
 
 impl Stored {
@@ -84,6 +92,8 @@ impl Stored {
                 Some(Self::Sparse)
             } else if object.call_method0(intern!(py, "is_conj"))?.is_truthy()? {
                 Some(Self::Conjugated)
+            } else if object.call_method0(intern!(py, "is_neg"))?.is_truthy()? {
+                Some(Self::Negated)
             } else {
                 None
             })
@@ -105,28 +115,40 @@ impl Stored {
             }
             Self::Sparse => ("tensor without strides", "`x.to_dense()`"),
             Self::Conjugated => ("tensor with the conjugate bit", "`x.resolve_conj()`"),
+            Self::Negated => ("tensor with the negative bit", "`x.resolve_neg()`"),
         };
         format!("{}, got a {found}; pass {keep}{cure} (PyTorch)", expected(to))
     }
 }
 
-/// The message for an array of NumPy.
-fn array_text(object: &Bound<'_, PyAny>, advice: &Advice, error: &PyErr) -> PyResult<String> {
+/// The message for an array of NumPy or JAX.
+fn array_text(
+    object: &Bound<'_, PyAny>,
+    library: Library,
+    advice: &Advice,
+    error: &PyErr,
+) -> PyResult<String> {
     let py = object.py();
     let (to, note, copy) = match *advice {
         Advice::Convert(to) => (to, "", "pass `x.copy()`"),
-        Advice::InPlace(to) => (
-            to,
-            "; the function changes the tensor in place, so keep the converted copy",
-            "pass and keep a copy, `x.copy()`",
-        ),
+        Advice::InPlace(to) => (to, KEEP_CONVERTED, "pass and keep a copy, `x.copy()`"),
+    };
+    let (array, exporter) = match library {
+        Library::Jax if is_made_by_jax(to.unwrap_or(DataType::F32), note) => ("", "JAX"),
+        Library::Jax => ("numpy.asarray(x)", "JAX"),
+        _ => ("", "NumPy"),
     };
     let dtype = object.getattr(intern!(py, "dtype"))?;
     let name = dtype.getattr(intern!(py, "name"))?.extract::<String>()?;
     let letter = dtype.getattr(intern!(py, "kind"))?.extract::<char>()?;
     let is_native = dtype.getattr(intern!(py, "isnative"))?.is_truthy()?;
     let same = DataType::from_name(&name);
-    let part = if letter == 'c' && to.is_some_and(|to| !to.is_complex()) { "x.real" } else { "" };
+    let is_halved = letter == 'c' && to.is_some_and(|to| !to.is_complex());
+    let part = match (is_halved, array) {
+        (false, _) => "",
+        (true, "") => "x.real",
+        (true, _) => ".real",
+    };
     let target = to.or(same).or(match letter {
         'f' => Some(DataType::F64),
         'c' => Some(DataType::COMPLEX128),
@@ -134,23 +156,25 @@ fn array_text(object: &Bound<'_, PyAny>, advice: &Advice, error: &PyErr) -> PyRe
     });
     let cure = match (letter, target) {
         // Only the layout is not exported.
-        ('b' | 'i' | 'u' | 'f' | 'c', _) if is_native && same.is_some() && same == target => {
-            copy.to_string()
-        }
+        (_, Some(to)) if is_native && is_of_numpy(to) && same == target => copy.to_string(),
         ('M' | 'm', None | Some(DataType::I64)) => "pass `x.view('int64')`".to_string(),
         ('b' | 'i' | 'u' | 'f' | 'c' | 'M' | 'm', Some(to)) if is_of_numpy(to) => {
-            format!("convert with `{part}.astype('{to}')`{note}")
+            format!("convert with `{array}{part}.astype('{to}')`{note}")
         }
         // A type of another package, such as `ml_dtypes.bfloat16`.
-        (_, Some(to)) if same.is_some() && is_of_numpy(to) => {
-            format!("convert with `.astype('{to}')`{note}")
-        }
-        _ => "pass numbers".to_string(),
+        _ => match (wider(&name), to) {
+            (Some(_), Some(to)) if is_of_numpy(to) => {
+                format!("convert with `{array}.astype('{to}')`{note}")
+            }
+            (Some(wider), None) => format!("convert with `{array}.astype('{wider}')`{note}"),
+            (Some(_), Some(to)) => format!("pass a tensor of a library that exports {to}"),
+            (None, _) => "pass numbers".to_string(),
+        },
     };
     let (found, reason) = (dtype.str()?, error.value(py).to_string());
     let found = found.to_string_lossy();
     Ok(format!(
-        "{}, got an array of {}, which NumPy does not export ({}); {cure}",
+        "{}, got an array of {}, which {exporter} does not export ({}); {cure}",
         expected(to),
         Bounded(&found),
         Bounded(reason.trim_end_matches('.'))
@@ -162,5 +186,19 @@ pub(super) fn expected(dtype: Option<DataType>) -> String {
     match dtype {
         Some(dtype) => format!("expected {dtype}"),
         None => String::from("expected an array"),
+    }
+}
+
+/// The dtype of NumPy that has all values of a dtype of another package, such as
+/// `ml_dtypes.bfloat16` and `ml_dtypes.int4`.
+pub(super) fn wider(name: &str) -> Option<&'static str> {
+    match name {
+        "int2" | "int4" => Some("int8"),
+        "uint2" | "uint4" => Some("uint8"),
+        _ => DataType::from_name(name)
+            .filter(|dtype| dtype.lanes() == 1 && dtype.bits() <= 16)
+            .filter(|&dtype| dtype != DataType::F16 && is_allowed(dtype, DataType::F32))
+            .filter(|dtype| !matches!(dtype.code(), ffi::kDLInt | ffi::kDLUInt | ffi::kDLBool))
+            .map(|_| "float32"),
     }
 }

@@ -1,4 +1,4 @@
-//! Arrays as function arguments, for reading: [`PyTensor`].
+//! Arrays as function arguments: [`PyTensor`], and what a function does with one: [`Access`].
 
 use core::convert::Infallible;
 use core::fmt;
@@ -10,9 +10,13 @@ use pyo3::prelude::*;
 
 use super::checks::{self, ANY_RANK, FixedRank, Rank};
 use super::exceptions;
+use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::Readable;
-use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
+use crate::import::{
+    AnyElement, As, Conversion, Elements, ElementsAs, ImportedElement, ImportedTensor, Number,
+};
+use crate::stream::StreamArg;
 
 /// An array argument of a `#[pyfunction]` or a method: elements of type `T`, with `N`
 /// dimensions, in host memory.
@@ -43,13 +47,15 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// | `PyTensor<'_, f32>` | `float32`, any number of dimensions |
 /// | [`PyTensor<'_, AnyElement, 2>`](crate::python::AnyElement) | every dtype, 2 dimensions |
 /// | `PyTensor<'_>` | every array in host memory |
+/// | [`PyTensor<'_, As<f32>>`](crate::As) | every dtype whose values are `f32`s, converted while they are read |
 /// | `Option<PyTensor<'_, f32>>` | an array or `None` |
 /// | [`PyTensors<'_, f32>`](super::PyTensors) | a list or tuple of arrays, and `*args` |
 /// | [`Convert<PyTensor<'_, f32>>`](super::Convert) | lists, numbers and other dtypes too, which are copied |
 ///
 /// If `T` is an array such as `[f32; 3]`, or a struct that derives [`Element`](crate::Element) over
 /// one, `N` does not count the last dimensions, which are those of an element:
-/// `PyTensor<'_, [f32; 3], 1>` accepts arrays of shape `(n, 3)`.
+/// `PyTensor<'_, [f32; 3], 1>` accepts arrays of shape `(n, 3)`. These dimensions must be contiguous, because an
+/// element is read as a whole: those of a column-major array are not, and [`Convert`](super::Convert) copies them.
 ///
 /// # Access to the elements
 ///
@@ -80,31 +86,120 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 ///
 /// A tensor of PyTorch that requires a gradient is read as `x.detach()` is: autograd does
 /// not record what the function computes.
-pub struct PyTensor<'py, T = AnyElement, const N: usize = ANY_RANK> {
-    tensor: ImportedTensor,
-    object: Py<PyAny>,
+///
+/// Signatures leave the parameter `A` out: [`PyTensorMut`](super::PyTensorMut) and
+/// [`PyDeviceTensor`](super::PyDeviceTensor) are names of this type with another access.
+pub struct PyTensor<'py, T = AnyElement, const N: usize = ANY_RANK, A: Access = Read> {
+    pub(in crate::python) tensor: A::Tensor,
+    pub(super) object: Py<PyAny>,
     checked: PhantomData<fn() -> (&'py (), T)>,
 }
 
-impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensor<'py, T, N> {
+/// What a function does with an array argument: [`Read`], [`Write`](super::tensor_mut::Write) or
+/// [`OnDevice`](super::device_tensor::OnDevice).
+pub trait Access: Sized {
+    /// The imported array.
+    type Tensor: fmt::Debug;
+
+    /// The name of the argument type.
+    const NAME: &'static str;
+
+    /// What the message about a wrong dtype says before the conversion.
+    const NOTE: &'static str = "";
+
+    /// Imports an argument, and checks it against its type.
+    ///
+    /// # Errors
+    ///
+    /// Those of the argument.
+    fn import<T: ImportedElement>(object: &Bound<'_, PyAny>, rank: usize)
+    -> PyResult<Self::Tensor>;
+
+    /// The array in any memory.
+    fn imported(tensor: &Self::Tensor) -> &ImportedTensor;
+
+    /// The device, and the stream on which the library uses the array, if they are known.
+    fn device_stream(_: &Self::Tensor) -> Option<(Device, StreamArg<'_>)> {
+        None
+    }
+}
+
+/// The function reads the elements.
+#[derive(Debug)]
+pub struct Read(());
+
+impl Access for Read {
+    type Tensor = ImportedTensor;
+
+    const NAME: &'static str = "PyTensor";
+
+    #[inline]
+    fn import<T: ImportedElement>(
+        object: &Bound<'_, PyAny>,
+        rank: usize,
+    ) -> PyResult<ImportedTensor> {
+        let tensor = checks::import::<T>(object)?;
+        checks::check::<T>(object, &tensor, rank, "")?;
+        Ok(tensor)
+    }
+
+    fn imported(tensor: &ImportedTensor) -> &ImportedTensor {
+        tensor
+    }
+}
+
+/// An argument of records: a structured array of NumPy with the fields of the struct, zero-copy.
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::Record;
+/// use dlpack_traits::python::PyRecords;
+/// use pyo3::prelude::*;
+///
+/// #[derive(Clone, Copy, Record)]
+/// #[dlpack(any_bits)]
+/// #[repr(C)]
+/// struct Particle { position: [f32; 3], mass: f32, id: u32 }
+///
+/// #[pyfunction]
+/// fn total_mass(particles: PyRecords<'_, Particle>) -> f32 {
+///     particles.elements().iter().map(|particle| particle.mass).sum()
+/// }
+/// ```
+///
+/// The array has the same names in the same order, dtypes in native byte order, shapes, offsets and
+/// itemsize, and any strides. Other objects, and arrays of other fields, are a `TypeError` that names the
+/// first difference. The imported tensor has a last axis of the bytes of a record.
+/// [`PyTensorMut<'_, Particle, 1>`](super::PyTensorMut) writes the records.
+pub type PyRecords<'py, T, const N: usize = 1> = PyTensor<'py, T, N>;
+
+impl<'py, T: ImportedElement, const N: usize, A: Access> FromPyObject<'_, 'py>
+    for PyTensor<'py, T, N, A>
+{
     type Error = PyErr;
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: pyo3::inspect::PyStaticExpr =
+        super::super::stubs::Argument::<T, N, ANY_RANK>::HINT;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor = checks::import(&object, T::DTYPE)?;
-        checks::check::<T>(&object, &tensor, N)?;
-        Ok(Self::new(tensor, object.to_owned().unbind()))
+        Ok(Self::new(A::import::<T>(&object, N)?, object.to_owned().unbind()))
     }
 }
 
-impl<T, const N: usize> PyTensor<'_, T, N> {
+impl<T, const N: usize, A: Access> PyTensor<'_, T, N, A> {
     /// Wraps a checked tensor.
     #[inline]
-    pub(super) const fn new(tensor: ImportedTensor, object: Py<PyAny>) -> Self {
+    pub(super) const fn new(tensor: A::Tensor, object: Py<PyAny>) -> Self {
         Self { tensor, object, checked: PhantomData }
+    }
+
+    /// The Python object that was passed.
+    #[inline]
+    pub const fn as_object(&self) -> &Py<PyAny> {
+        &self.object
     }
 }
 
-impl<T: Readable, const N: usize> PyTensor<'_, T, N> {
+impl<T: Readable, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A> {
     /// The elements, read by value. Other owners may write them meanwhile.
     #[inline]
     pub fn elements(&self) -> Elements<'_, T> {
@@ -115,7 +210,15 @@ impl<T: Readable, const N: usize> PyTensor<'_, T, N> {
     }
 }
 
-impl<T: ImportedElement, const N: usize> PyTensor<'_, T, N> {
+impl<T: Number, C: Conversion, const N: usize> PyTensor<'_, As<T, C>, N> {
+    /// The elements, read by value and converted to `T`: [`ImportedTensor::elements_as`].
+    #[inline]
+    pub fn elements(&self) -> ElementsAs<'_, T> {
+        ElementsAs::new(&self.tensor)
+    }
+}
+
+impl<T: ImportedElement, const N: usize, A: Access> PyTensor<'_, T, N, A> {
     /// The size of each dimension. It compiles only if the type names their number;
     /// otherwise use [`shape`](ImportedTensor::shape).
     ///
@@ -130,20 +233,21 @@ impl<T: ImportedElement, const N: usize> PyTensor<'_, T, N> {
     where
         Rank<N>: FixedRank,
     {
-        dims_of::<T, N>(&self.tensor)
+        let mut dims = [0; N];
+        for (to, &dim) in dims.iter_mut().zip(checks::outer_shape::<T>(A::imported(&self.tensor))) {
+            // A dimension beyond the address space occurs only in an empty tensor.
+            *to = usize::try_from(dim).unwrap_or(usize::MAX);
+        }
+        dims
     }
 }
 
-impl<T, const N: usize> PyTensor<'_, T, N> {
-    /// The Python object that was passed.
-    #[inline]
-    pub const fn as_object(&self) -> &Py<PyAny> {
-        &self.object
-    }
-
-    /// Returns the `TypeError` for an array of a dtype that the function does not accept, with
-    /// the conversion to the first accepted one that keeps all values, if one does, and otherwise
-    /// to the first one.
+impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A> {
+    /// Returns the `TypeError` for an array of a dtype that the function does not accept:
+    /// "argument 'x': expected float32, got int64", with the conversion to the first accepted dtype
+    /// that keeps all values, if one does, and otherwise to the one that keeps most. PyO3 adds the
+    /// name only to the errors of its own conversion of arguments, not to those that the body of a
+    /// function returns.
     ///
     /// ```ignore,no_run,standalone_crate
     /// use dlpack_traits::{DataType, python::PyTensor};
@@ -154,27 +258,57 @@ impl<T, const N: usize> PyTensor<'_, T, N> {
     ///     let sum = match array.dtype() {
     ///         DataType::F32 => array.elements::<f32>()?.iter().map(f64::from).sum::<f64>(),
     ///         DataType::F64 => array.elements::<f64>()?.iter().sum(),
-    ///         _ => return Err(array.dtype_error(py, &[DataType::F32, DataType::F64])),
+    ///         _ => return Err(array.dtype_error(py, "array", &[DataType::F32, DataType::F64])),
     ///     };
     ///     Ok(sum / array.numel() as f64)
     /// }
     /// ```
-    pub fn dtype_error(&self, py: Python<'_>, expected: &[DataType]) -> PyErr {
-        exceptions::of_dtypes(self.object.bind(py), &self.tensor, expected, None)
+    pub fn dtype_error(&self, py: Python<'_>, name: &str, expected: &[DataType]) -> PyErr {
+        exceptions::of_dtypes(self.object.bind(py), &self.tensor, expected, Some(name), A::NOTE)
     }
 
-    /// [`dtype_error`](Self::dtype_error) with the name of the argument in the message:
-    /// "argument 'x': expected float32, got int64". PyO3 adds the name only to the errors of its
-    /// own conversion of arguments, not to those that the body of a function returns.
-    pub fn named_dtype_error(&self, py: Python<'_>, name: &str, expected: &[DataType]) -> PyErr {
-        exceptions::of_dtypes(self.object.bind(py), &self.tensor, expected, Some(name))
+    /// As [`dtype_error`](Self::dtype_error), for [`dispatch!`](crate::python::dispatch).
+    #[doc(hidden)]
+    #[cold]
+    pub fn not_accepted(&self, name: &str, expected: &[DataType]) -> PyErr {
+        Python::attach(|py| self.dtype_error(py, name, expected))
     }
 
     /// Converts to a tensor that may be kept when the function has returned:
-    /// [`ImportedStorage`](crate::ImportedStorage) makes it the `data` field of a struct.
+    /// [`ImportedStorage`](crate::ImportedStorage) makes it the `data` field of a struct. A mutable
+    /// slice of a contiguous [`PyTensorMut`](super::PyTensorMut) requires it:
+    ///
+    /// ```ignore,no_run,standalone_crate
+    /// use dlpack_traits::python::PyTensorMut;
+    /// use pyo3::prelude::*;
+    ///
+    /// /// Sorts a contiguous array in place. No other thread may use the array meanwhile.
+    /// #[pyfunction]
+    /// fn sort(array: PyTensorMut<'_, f32>) -> PyResult<()> {
+    ///     let mut tensor = array.into_owned();
+    ///     // SAFETY: 1. This function does not call Python while the slice exists, and its
+    ///     // documentation requires that no other thread accesses the array.
+    ///     let slice = unsafe { tensor.assume_exclusive() }?.into_mut_slice::<f32>()?;
+    ///     slice.sort_by(f32::total_cmp);
+    ///     Ok(())
+    /// }
+    /// ```
     #[inline]
     pub fn into_owned(self) -> ImportedTensor {
         self.tensor
+    }
+}
+
+impl<'py, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'py, AnyElement, N, A> {
+    /// The argument with elements of type `U`, for [`dispatch!`](crate::python::dispatch).
+    #[doc(hidden)]
+    pub fn typed_as<U: Readable>(self, name: &str) -> PyResult<PyTensor<'py, U, N, A>> {
+        const { assert!(U::AXES.is_empty(), "`dispatch!` takes types such as `f32`, and not arrays") };
+        if self.dtype() != U::DTYPE {
+            return Err(self.not_accepted(name, &[U::DTYPE]));
+        }
+        Python::attach(|py| checks::check::<U>(self.object.bind(py), &self.tensor, N, ""))?;
+        Ok(PyTensor::new(self.tensor, self.object))
     }
 }
 
@@ -185,18 +319,7 @@ impl<T, const N: usize> From<PyTensor<'_, T, N>> for ImportedTensor {
     }
 }
 
-/// The size of each dimension of an argument with `N` dimensions.
-#[inline]
-pub(super) fn dims_of<T: ImportedElement, const N: usize>(tensor: &ImportedTensor) -> [usize; N] {
-    let mut dims = [0; N];
-    for (to, &dim) in dims.iter_mut().zip(checks::outer_shape::<T>(tensor)) {
-        // A dimension beyond the address space occurs only in an empty tensor.
-        *to = usize::try_from(dim).unwrap_or(usize::MAX);
-    }
-    dims
-}
-
-impl<T, const N: usize> Deref for PyTensor<'_, T, N> {
+impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> Deref for PyTensor<'_, T, N, A> {
     type Target = ImportedTensor;
 
     #[inline]
@@ -205,8 +328,8 @@ impl<T, const N: usize> Deref for PyTensor<'_, T, N> {
     }
 }
 
-/// Returns the object that was passed.
-impl<'py, T, const N: usize> IntoPyObject<'py> for PyTensor<'py, T, N> {
+/// Returns the object that was passed, so that a function can return its `out` argument.
+impl<'py, T, const N: usize, A: Access> IntoPyObject<'py> for PyTensor<'py, T, N, A> {
     type Target = PyAny;
     type Output = Bound<'py, PyAny>;
     type Error = Infallible;
@@ -216,8 +339,8 @@ impl<'py, T, const N: usize> IntoPyObject<'py> for PyTensor<'py, T, N> {
     }
 }
 
-impl<T, const N: usize> fmt::Debug for PyTensor<'_, T, N> {
+impl<T, const N: usize, A: Access> fmt::Debug for PyTensor<'_, T, N, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PyTensor").field(&self.tensor).finish()
+        f.debug_tuple(A::NAME).field(&self.tensor).finish()
     }
 }

@@ -50,6 +50,11 @@ pub struct PyTensors<'py, T = AnyElement, const N: usize = ANY_RANK>(Vec<PyTenso
 
 impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensors<'py, T, N> {
     type Error = PyErr;
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: pyo3::inspect::PyStaticExpr = pyo3::type_hint_subscript!(
+        pyo3::type_hint_identifier!("collections.abc", "Sequence"),
+        super::super::stubs::Argument::<T, N, ANY_RANK>::HINT
+    );
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let mut arrays = Vec::new();

@@ -10,11 +10,11 @@ use pyo3::types::PyDict;
 use pyo3::{Borrowed, intern};
 
 use super::array_class::{ArrayClass, class_name, with_tensor};
-use super::format::Format;
 use super::method::{Method, Object, Returned};
+use crate::import::is_of_numpy;
 use crate::python::convert;
 use crate::python::export::arguments::Arguments;
-use crate::python::numpy::NumPy;
+use crate::python::numpy::{NumPy, records_of};
 
 /// `__array__`.
 pub(super) struct Array;
@@ -104,7 +104,19 @@ pub(super) fn array_of(
     object: Borrowed<'_, 'static, PyAny>,
     class: &'static ArrayClass,
 ) -> PyResult<Bound<'static, PyAny>> {
-    import(object, class, None)
+    as_records(import(object, class, None)?, object, class)
+}
+
+/// Converts the bytes of records to records.
+fn as_records(
+    array: Bound<'static, PyAny>,
+    object: Borrowed<'_, 'static, PyAny>,
+    class: &'static ArrayClass,
+) -> PyResult<Bound<'static, PyAny>> {
+    match with_tensor(object, class, |view| Ok(view.record))? {
+        Some(record) => records_of(&array, record),
+        None => Ok(array),
+    }
 }
 
 /// As [`array_of`], of the memory of the object itself.
@@ -115,7 +127,7 @@ fn array_without_copy(
     let py = object.py();
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "copy"), false)?;
-    import(object, class, Some(&keywords)).map_err(|error| {
+    let array = import(object, class, Some(&keywords)).map_err(|error| {
         if !error.is_instance_of::<PyBufferError>(py) {
             return error;
         }
@@ -124,10 +136,12 @@ fn array_without_copy(
         let refusal = PyValueError::new_err(error.value(py).to_string());
         refusal.set_cause(py, Some(error));
         refusal
-    })
+    })?;
+    as_records(array, object, class)
 }
 
-fn import(
+/// As [`array_of`], with the bytes of records in a last axis.
+pub(super) fn import(
     object: Borrowed<'_, 'static, PyAny>,
     class: &'static ArrayClass,
     keywords: Option<&Bound<'static, PyDict>>,
@@ -145,7 +159,7 @@ fn import(
         // NumPy raises `RuntimeError` without the name of the dtype.
         let refuses =
             error.is_instance_of::<PyBufferError>(py) || error.is_instance_of::<PyRuntimeError>(py);
-        if !refuses || Format::of(dtype).is_some() {
+        if !refuses || is_of_numpy(dtype) {
             return error;
         }
         let refusal = PyTypeError::new_err(format!(

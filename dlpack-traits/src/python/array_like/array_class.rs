@@ -1,20 +1,21 @@
 //! The functions of a class that its array-like methods call: [`ArrayClass`].
 
 use alloc::string::{String, ToString};
+use core::ops::Deref;
 
 use pyo3::Borrowed;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use super::exporter::outer;
 use crate::device::Device;
+use crate::element::RecordType;
 use crate::error::Error;
 use crate::export::{DLPackExport, export_owned};
 use crate::managed::ManagedTensor;
 use crate::python::convert::exchange_error;
-use crate::python::export::dyn_export::DynExport;
-use crate::python::export::erased_ref::{ClassVTable, ErasedRef, instance};
+use crate::python::export::erased_ref::{ClassVTable, DynExport, ErasedRef, PyOwner, instance};
 use crate::python::export::export_class::{self, ExportClass};
-use crate::python::export::py_owner::PyOwner;
 use crate::python::export::to_capsule::waiting;
 use crate::python::interpreter::deferred_drop::drain;
 use crate::stream::StreamArg;
@@ -59,15 +60,38 @@ fn export<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Mana
     tensor.map_err(exchange_error)
 }
 
+/// The tensor that an object describes. Without their bytes, records are its elements.
+pub(super) struct Described<'a> {
+    view: TensorView<'a>,
+    pub(super) record: Option<&'static RecordType>,
+}
+
+impl<'a> Deref for Described<'a> {
+    type Target = TensorView<'a>;
+
+    fn deref(&self) -> &TensorView<'a> {
+        &self.view
+    }
+}
+
+impl Described<'_> {
+    /// The shape as of an array of NumPy.
+    pub(super) fn outer_shape(&self) -> &[i64] {
+        outer(self.view.shape(), self.record)
+    }
+}
+
 /// Calls a function with the tensor that an object describes, without synchronizing it.
 pub(super) fn with_tensor<R>(
     object: Borrowed<'_, 'static, PyAny>,
     class: &'static ArrayClass,
-    read: impl FnOnce(TensorView<'_>) -> PyResult<R>,
+    read: impl FnOnce(Described<'_>) -> PyResult<R>,
 ) -> PyResult<R> {
     let object = (class.class.borrow)(object)?;
     let view = object.value().tensor().map_err(exchange_error)?;
-    read(view)
+    let record = object.value().record_type();
+    let record = record.filter(|of| of.is_of(view.dtype(), view.shape(), view.strides()));
+    read(Described { view, record })
 }
 
 /// The name of the class of an object.

@@ -1,4 +1,4 @@
-//! Special methods that the NumPy array of an object implements: [`methods`].
+//! Special methods that the NumPy array of an object implements: [`install`].
 //!
 //! Built-in functions and operators of Python look for them on the class. Without them an object
 //! with a length is true if it is not empty, one with the buffer protocol is read as the text of a
@@ -84,15 +84,16 @@ fn call(
     Ok(if result.is(&array) { object.to_owned() } else { result })
 }
 
-/// Applies an operator to the array, which leaves it to the other operand, such as a tensor of
-/// PyTorch. Python would pass that one the object, which it does not know, and then compare
-/// identities. `unknown` is the result if there is no such operator.
+/// Applies an operator for which the array returned `NotImplemented`, so that Python calls the method
+/// of the other operand, such as a tensor of PyTorch, with the array. With the object itself, whose
+/// type PyTorch does not accept, Python would then compare identities. Returns `not_implemented` for
+/// a method that is not one of an operator.
 #[cold]
 fn by_operator(
     name: &str,
     array: &Bound<'static, PyAny>,
     other: &Bound<'static, PyAny>,
-    unknown: Bound<'static, PyAny>,
+    not_implemented: Bound<'static, PyAny>,
 ) -> Returned {
     let operators = array.py().import(intern!(array.py(), "operator"))?;
     if let Some(operator) = operators.getattr_opt(name)? {
@@ -101,7 +102,7 @@ fn by_operator(
     let direct = name.replacen("__r", "__", 1);
     match operators.getattr_opt(direct.as_str())? {
         Some(operator) => operator.call1((other, array)),
-        None => Ok(unknown),
+        None => Ok(not_implemented),
     }
 }
 

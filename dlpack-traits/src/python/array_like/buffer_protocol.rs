@@ -35,9 +35,10 @@ pub(super) fn exporter_of(
     class: &'static ArrayClass,
 ) -> PyResult<Bound<'static, PyAny>> {
     // Before the export, which waits for a device.
-    let (device, dtype) = with_tensor(object, class, |view| Ok((view.device(), view.dtype())))?;
-    format_of(device, dtype)?;
-    let exporter = Bound::new(object.py(), Exporter::new((class.export)(object)?)?)?;
+    let facts = with_tensor(object, class, |view| Ok((view.device(), view.dtype(), view.record)));
+    let (device, dtype, record) = facts?;
+    format_of(device, dtype, record)?;
+    let exporter = Bound::new(object.py(), Exporter::new((class.export)(object)?, record)?)?;
     buffer_class(object.py())?.call1((exporter,))
 }
 

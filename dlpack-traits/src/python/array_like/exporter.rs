@@ -1,6 +1,7 @@
 //! A tensor on the host and its description for the buffer protocol: [`Exporter`].
 
 use alloc::format;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -13,6 +14,7 @@ use super::buffer_slots::Buffer;
 use super::format::Format;
 use crate::device::Device;
 use crate::dtype::DataType;
+use crate::element::RecordType;
 use crate::managed::ManagedTensor;
 use crate::python::convert::exchange_error;
 use crate::python::interpreter::pending_exception::preserve_exception;
@@ -26,6 +28,7 @@ pub(super) struct Exporter {
     /// `None` while `drop` runs.
     tensor: Option<ManagedTensor>,
     pub(super) format: Format,
+    pub(super) record: Option<&'static RecordType>,
     shape: Vec<Py_ssize_t>,
     /// In bytes.
     strides: Vec<Py_ssize_t>,
@@ -40,17 +43,34 @@ pub(super) struct Exporter {
 ///
 /// `BufferError` for memory that is not on the host; `TypeError` for a dtype without a code in
 /// the buffer protocol.
-pub(super) fn format_of(device: Device, dtype: DataType) -> PyResult<Format> {
+pub(super) fn format_of(
+    device: Device,
+    dtype: DataType,
+    record: Option<&RecordType>,
+) -> PyResult<Format> {
     if !device.is_host() {
         return Err(PyBufferError::new_err(format!(
             "a buffer is memory of the host, and this tensor is on {device}"
         )));
     }
-    Format::of(dtype).ok_or_else(|| {
+    let format = match record {
+        Some(record) => Format::of_record(record),
+        None => Format::of(dtype),
+    };
+    format.ok_or_else(|| {
+        let what = record.map_or_else(|| dtype.to_string(), ToString::to_string);
         PyTypeError::new_err(format!(
-            "the buffer protocol has no code for {dtype}; use `from_dlpack` of a library that has it"
+            "the buffer protocol has no code for {what}; use `from_dlpack` of a library that has it"
         ))
     })
+}
+
+/// The shape without the axis of the bytes of records.
+pub(super) fn outer<'a>(shape: &'a [i64], record: Option<&RecordType>) -> &'a [i64] {
+    match shape {
+        [outer @ .., _] if record.is_some() => outer,
+        shape => shape,
+    }
 }
 
 /// Collects numbers, unless one of them is too large.
@@ -71,18 +91,25 @@ fn too_large() -> PyErr {
 
 impl Exporter {
     /// Reads the layout of a tensor, which may differ from the one that the object described
-    /// before.
-    pub(super) fn new(tensor: ManagedTensor) -> PyResult<Self> {
-        let format = format_of(tensor.device(), tensor.dtype())?;
-        let ndim = tensor.shape().len();
-        let shape = list(ndim, tensor.shape().iter().map(|&dim| Py_ssize_t::try_from(dim).ok()))?;
+    /// before. The last axis of a tensor of records is that of their bytes.
+    pub(super) fn new(
+        tensor: ManagedTensor,
+        record: Option<&'static RecordType>,
+    ) -> PyResult<Self> {
+        let record = record.filter(|of| of.is_of(tensor.dtype(), tensor.shape(), tensor.strides()));
+        let format = format_of(tensor.device(), tensor.dtype(), record)?;
+        let all = outer(tensor.shape(), record);
+        let ndim = all.len();
+        let shape = list(ndim, all.iter().map(|&dim| Py_ssize_t::try_from(dim).ok()))?;
         let size = Py_ssize_t::try_from(format.size).map_err(|_| too_large())?;
+        let part = tensor.dtype().byte_size().and_then(|part| Py_ssize_t::try_from(part).ok());
+        let part = part.ok_or_else(too_large)?;
         let len = shape.iter().try_fold(size, |len, dim| len.checked_mul(*dim));
         let len = if shape.contains(&0) { 0 } else { len.ok_or_else(too_large)? };
         // The stride of a dimension with a single element is not used, and may be any number.
         let strides = tensor.strides().iter().zip(&shape).map(|(&stride, &dim)| {
             if dim > 1 && len != 0 {
-                Py_ssize_t::try_from(stride).ok()?.checked_mul(size)
+                Py_ssize_t::try_from(stride).ok()?.checked_mul(part)
             } else {
                 Some(size)
             }
@@ -91,7 +118,7 @@ impl Exporter {
         let c_contiguous = strides::is_row_major(tensor.shape(), tensor.strides());
         let f_contiguous = strides::is_column_major(tensor.shape(), tensor.strides());
         let tensor = Some(tensor);
-        Ok(Self { tensor, format, shape, strides, len, c_contiguous, f_contiguous })
+        Ok(Self { tensor, format, record, shape, strides, len, c_contiguous, f_contiguous })
     }
 
     pub(super) fn is_c_contiguous(&self) -> bool {

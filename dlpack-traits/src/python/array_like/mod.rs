@@ -13,7 +13,6 @@ mod buffer_protocol;
 mod buffer_slots;
 mod exporter;
 mod format;
-mod interface;
 mod method;
 mod reduce;
 
@@ -37,16 +36,18 @@ pub(in crate::python) fn install<T: ExportClass>(
     buffer_protocol: bool,
 ) -> PyResult<()> {
     add_missing(class, &[method::<T, attributes::Len>(), method::<T, attributes::Repr>()])?;
+    add_missing(class, &[method::<T, attributes::SizeOf>()])?;
     add_missing_property(class, method::<T, attributes::Shape>())?;
     add_missing_property(class, method::<T, attributes::DType>())?;
     add_missing_property(class, method::<T, attributes::NDim>())?;
     add_missing_property(class, method::<T, attributes::Device>())?;
     add_missing_property(class, method::<T, attributes::Size>())?;
+    add_missing_property(class, method::<T, attributes::NBytes>())?;
     array_methods::install(class)?;
     if !buffer_protocol {
         return add_missing(class, &[Definition::of::<array_methods::Bytes>()]);
     }
-    add_missing_property(class, method::<T, interface::ArrayInterface>())?;
+    add_missing_property(class, method::<T, attributes::ArrayInterface>())?;
     buffer_slots::install(class, functions_of::<T>())
 }
 

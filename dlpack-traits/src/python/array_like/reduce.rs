@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{Borrowed, intern};
 
-use super::array::array_of;
+use super::array::import;
 use super::array_class::{ArrayClass, class_name};
 use super::method::{Method, Object, Returned};
 use crate::python::export::arguments::Arguments;
@@ -55,12 +55,12 @@ impl Method for ReduceEx {
                 own.name()?
             )));
         }
-        let array = array_of(object, class)?;
+        let array = import(object, class, None)?;
         let (make, arguments) = if is_contiguous(&array)? {
             (FROM_DLPACK, PyTuple::new(py, [array])?)
         } else {
             let received = own.call_method1(FROM_DLPACK, (&array,))?;
-            if !has_strides_of(&array_of(received.as_borrowed(), class)?, &array)? {
+            if !has_strides_of(&import(received.as_borrowed(), class, None)?, &array)? {
                 return Err(PyTypeError::new_err(format!(
                     "`from_dlpack` of `{name}` copies the elements into another order, so a copy \
                      of this object would have other strides; define `__reduce__` in `{name}`",

@@ -19,7 +19,7 @@ use crate::python::export::arguments::Arguments;
 use crate::python::export::method_def::{Definition, ObjectMethod};
 use crate::python::import::from_dlpack::from_dlpack_with;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::interpreter::detach::{LONG_COPY, copying};
+use crate::python::interpreter::{LONG_COPY, copying};
 
 /// A class whose objects can be created from tensors.
 pub(in crate::python) trait ImportClass:

@@ -16,8 +16,8 @@ use crate::python::export::export_class::ExportClass;
 use crate::python::export::method_def::{
     Definition, FastcallWithKeywords, METH_FASTCALL, MethodDef, PlainMethod,
 };
-use crate::python::interpreter::detach::free_detached;
 use crate::python::interpreter::exit::watch;
+use crate::python::interpreter::free_detached;
 use crate::python::interpreter::in_first_interpreter;
 
 /// The properties of a class that do not depend on its Rust type.

@@ -42,25 +42,22 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
     let arguments = unsafe { Arguments::new(arguments, positional, names) };
     let method = move || {
         let plain = common_calls::common_capsule(py, arguments);
-        let mut slow_path = SlowPath::Other;
+        let mut failed = None;
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
-            let (stream, mut refused) = (StreamArg::unspecified(), None);
-            let shared = (class.export_shared_object)(object, stream, &mut refused);
-            if let Some(tensor) = shared {
-                match encapsulate(py, tensor, kind) {
+            match (class.export_shared_object)(object, StreamArg::unspecified()) {
+                Ok(Some(tensor)) => match encapsulate(py, tensor, kind) {
                     Ok(capsule) => return capsule,
-                    Err(error) => slow_path = SlowPath::Copy(error),
-                }
-            } else if let Some(fault) = refused {
-                slow_path = match fault {
-                    TableError::Tensor(Error::NotShareable) => SlowPath::Other,
-                    TableError::Tensor(error) => SlowPath::Copy(error),
-                    fault => SlowPath::Refused(fault),
-                };
+                    Err(error) => failed = Some(error),
+                },
+                Ok(None) => {}
+                Err(fault) => match *fault {
+                    TableError::Tensor(error) => failed = Some(error),
+                    fault => return raise(py, fault.into()),
+                },
             }
         }
         let call = Call { object, arguments, class };
-        dlpack_slow::<B>(py, call, plain, slow_path).unwrap_or_else(|error| raise(py, error))
+        dlpack_slow::<B>(py, call, plain, failed).unwrap_or_else(|error| raise(py, error))
     };
     // The closure returns a pointer, which stays in a register; a `PyResult` would not.
     catch_panic(method).unwrap_or_else(|| raise(py, convert::panicked()))
@@ -74,41 +71,29 @@ struct Call<'a> {
     class: &'static ClassVTable,
 }
 
-/// What the slow path must do after the fast path failed.
-enum SlowPath {
-    /// The whole export.
-    Other,
-    /// A copy, if a copy avoids the error.
-    Copy(Error),
-    /// Raise an exception.
-    Refused(TableError<PyErr>),
-}
-
 /// The slow path of `__dlpack__`: for consumers that request more than a capsule of some
-/// version, and for objects that the fast path cannot export.
+/// version, and for objects that the fast path cannot export. `failed` is the error of the fast
+/// path, which a copy may avoid.
 #[cold]
 #[inline(never)]
 fn dlpack_slow<B: Backends>(
     py: Python<'static>,
     call: Call<'_>,
     kind: Option<Capsule>,
-    slow_path: SlowPath,
+    failed: Option<Error>,
 ) -> PyResult<*mut py_ffi::PyObject> {
-    if let SlowPath::Refused(fault) = slow_path {
-        return Err(fault.into());
-    }
     let object = (call.class.borrow)(call.object)?;
     let (plan, stream) = if let Some(kind) = kind {
         (Plan::of_common_call(kind), StreamArg::unspecified())
     } else {
         let keywords = keywords(py, call.arguments)?;
-        let (request, stream) = request(&keywords)?;
         let own = || object.value().device().map_err(exchange_error);
+        let (request, stream) = request(&keywords, &|| Ok(B::stream_method(own()?)))?;
         (request.decide(own, B::serves)?, stream)
     };
-    match slow_path {
-        SlowPath::Copy(error) => copy_instead::<B>(py, object.value(), plan, stream, error),
-        _ => export::<B>(py, object, plan, stream),
+    match failed {
+        None => export::<B>(py, object, plan, stream),
+        Some(error) => copy_instead::<B>(py, object.value(), plan, stream, error),
     }
 }
 

@@ -1,18 +1,103 @@
-//! Borrows the Rust value of a Python object without naming its type: [`ErasedRef`],
-//! [`ClassVTable`].
+//! The Rust value of a Python object without its type, so that code is compiled once and not once
+//! for each class: as a trait object ([`DynExport`]), borrowed ([`ErasedRef`]), and as the owner of an
+//! export ([`PyOwner`]).
+//!
+//! Only the fast path of an export is compiled for each class: borrow the value, share its storage,
+//! or view it. Keywords, copies, errors and capsules go through [`DynExport`]. A class takes 3.5
+//! KiB of machine code instead of 21, and the indirect call 1 to 2 ns.
 
+use alloc::boxed::Box;
+use core::fmt;
 use core::mem::MaybeUninit;
 
 use pyo3::Borrowed;
 use pyo3::prelude::*;
 
+use crate::describe::{Describe, Description, Slot};
+use crate::device::Device;
+use crate::element::RecordType;
 use crate::error::Error;
 use crate::exchange::TableError;
+use crate::export::{DLPackExport, export_owned};
 use crate::managed::RawManaged;
-use crate::python::export::dyn_export::DynExport;
 use crate::python::export::export_class::{self, ClassAccess, ExportClass};
 use crate::python::interpreter::deferred_drop::drain;
+use crate::python::interpreter::drop_attached::DropAttached;
 use crate::stream::StreamArg;
+
+/// The object-safe part of [`DLPackExport`]. Each of its methods is compiled for every
+/// class.
+pub(in crate::python) trait DynExport: Send + Sync {
+    /// [`DLPackExport::describe`].
+    fn described<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error>;
+
+    /// [`DLPackExport::sync_for`].
+    fn order(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
+
+    /// Whether the storage itself is read-only. A tensor can be read-only for other
+    /// reasons too.
+    fn is_frozen(&self) -> bool;
+
+    /// [`DLPackExport::record_type`].
+    fn record(&self) -> Option<&'static RecordType>;
+
+    /// [`DLPackExport::to_dlpack_on`]; `None` if the storage cannot be shared. The result is in two
+    /// registers.
+    fn export_shared(&self, consumer: StreamArg<'_>) -> Result<Option<RawManaged>, Box<Error>>;
+}
+
+impl<T: DLPackExport + Send + Sync> DynExport for T {
+    #[inline(never)]
+    fn described<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        T::describe(self, out)
+    }
+
+    fn order(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        T::sync_for(self, consumer)
+    }
+
+    #[inline]
+    fn is_frozen(&self) -> bool {
+        let storage = T::storage(self);
+        storage.is_some_and(|storage| storage.data().memory_ref().access.is_read_only())
+    }
+
+    fn record(&self) -> Option<&'static RecordType> {
+        T::record_type(self)
+    }
+
+    #[inline(never)]
+    fn export_shared(&self, consumer: StreamArg<'_>) -> Result<Option<RawManaged>, Box<Error>> {
+        match T::to_dlpack_on(self, consumer) {
+            Ok(tensor) => Ok(Some(tensor.into())),
+            Err(Error::NotShareable) => Ok(None),
+            Err(error) => Err(Box::new(error)),
+        }
+    }
+}
+
+impl dyn DynExport + '_ {
+    /// Returns the device of the tensor.
+    pub(in crate::python) fn device(&self) -> Result<Device, Error> {
+        let mut slot = Slot::new();
+        Ok(self.described(slot.describe())?.device())
+    }
+}
+
+/// Lets a value be an owner, or be copied.
+impl DLPackExport for dyn DynExport + '_ {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.described(out)
+    }
+
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.order(consumer)
+    }
+
+    fn record_type(&self) -> Option<&'static RecordType> {
+        self.record()
+    }
+}
 
 /// The functions that depend on the class of an object. All other code is compiled once,
 /// for all classes.
@@ -22,16 +107,15 @@ pub(in crate::python) struct ClassVTable {
     /// [`ErasedRef::borrow`].
     pub(in crate::python) borrow: fn(Borrowed<'_, 'static, PyAny>) -> PyResult<ErasedRef>,
     /// [`export_shared_object`].
-    pub(in crate::python) export_shared_object: ShareOr,
+    pub(in crate::python) export_shared_object: Export,
     value: for<'a> unsafe fn(&'a Reference) -> &'a dyn DynExport,
     drop: unsafe fn(*mut Reference),
 }
 
-type ShareOr = fn(
+type Export = fn(
     Borrowed<'_, 'static, PyAny>,
     StreamArg<'_>,
-    &mut Option<TableError<PyErr>>,
-) -> Option<RawManaged>;
+) -> Result<Option<RawManaged>, Box<TableError<PyErr>>>;
 
 impl ClassVTable {
     /// Returns the functions of a type.
@@ -129,8 +213,8 @@ fn instance_of_subclass<'a, T: ExportClass>(
     Ok(object.cast::<T>()?)
 }
 
-/// Exports the tensor of an object with another reference to its storage. On failure
-/// returns `None` and stores the error in `refused`.
+/// Exports the tensor of an object with another reference to its storage; `None` if the storage
+/// cannot be shared.
 ///
 /// The struct is always the versioned one, also for a consumer of the legacy struct, which is
 /// made of it.
@@ -141,38 +225,61 @@ fn instance_of_subclass<'a, T: ExportClass>(
 pub(in crate::python) fn export_shared_object<T: ExportClass>(
     object: Borrowed<'_, 'static, PyAny>,
     consumer: StreamArg<'_>,
-    refused: &mut Option<TableError<PyErr>>,
-) -> Option<RawManaged> {
-    let object = instance::<T>(object).map_err(|error| store_raised(refused, error)).ok()?;
-    let value = T::Frozen::borrow(&object).map_err(|error| store_raised(refused, error)).ok()?;
-    let mut error = None;
-    let shared = value.export_shared_object(consumer, &mut error);
-    if error.is_some() {
-        store_taken(refused, &mut error);
+) -> Result<Option<RawManaged>, Box<TableError<PyErr>>> {
+    let object = instance::<T>(object).map_err(TableError::Host)?;
+    let value = T::Frozen::borrow(&object).map_err(TableError::Host)?;
+    Ok(value.export_shared(consumer).map_err(|error| TableError::Tensor(*error))?)
+}
+
+/// The owner of an export that holds a reference to a Python object and a shared borrow
+/// of it. Until it is dropped, `&mut` methods of the object fail.
+///
+/// It may be dropped on any thread: [`DropAttached`].
+pub(in crate::python) struct PyOwner(DropAttached<ErasedRef>);
+
+// SAFETY: what crosses threads is a reference to the object, whose value is `Sync` (read
+// through `describe` and `sync_for`) and `Send` (dropped where its last reference is
+// dropped), as every `DynExport` is; the reference count is only changed while attached, by
+// `DropAttached`. An object of an `unsendable` subclass checks its own thread when it is
+// dropped, as wherever else Python drops it.
+unsafe impl Send for PyOwner {}
+
+impl PyOwner {
+    /// Takes a reference whose lifetime is that of its reference count, not that of the
+    /// thread's attachment, which ends long before.
+    pub(in crate::python) fn new(object: ErasedRef) -> Self {
+        Self(DropAttached::new(object))
     }
-    shared
 }
 
-/// Stores an exception.
+/// Describes the tensor of the object, for readers or shared writers: an object that
+/// Python still references is never borrowed exclusively.
+impl DLPackExport for PyOwner {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.0.value().describe(out)
+    }
+
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.0.value().sync_for(consumer)
+    }
+}
+
+impl fmt::Debug for PyOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PyOwner")
+    }
+}
+
+/// Exports the tensor of an object with the Python object as the owner, because the storage cannot
+/// be shared.
 #[cold]
 #[inline(never)]
-fn store_raised(refused: &mut Option<TableError<PyErr>>, error: PyErr) {
-    *refused = Some(TableError::Host(error));
-}
-
-/// Stores an error that stays in memory, so that callers do not contain the move.
-#[cold]
-#[inline(never)]
-fn store_taken(refused: &mut Option<TableError<PyErr>>, error: &mut Option<Error>) {
-    *refused = error.take().map(TableError::Tensor);
-}
-
-/// Exports a value with another reference to its storage.
-pub(in crate::python) fn share(
-    value: &dyn DynExport,
+pub(in crate::python) fn export_owned_object(
+    class: &'static ClassVTable,
+    object: Borrowed<'_, 'static, PyAny>,
     consumer: StreamArg<'_>,
-) -> Result<RawManaged, Error> {
-    let mut refused = None;
-    let shared = value.export_shared_object(consumer, &mut refused);
-    shared.ok_or(refused.unwrap_or(Error::NotShareable))
+) -> Result<RawManaged, Box<TableError<PyErr>>> {
+    let object = (class.borrow)(object).map_err(TableError::Host)?;
+    let tensor = export_owned(PyOwner::new(object), consumer).map_err(TableError::from)?;
+    Ok(tensor.into())
 }

@@ -76,13 +76,21 @@ pub(crate) enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Refusal::Device { requested, own } => write!(
-                f,
-                "the tensor is on {own} and cannot be exported to {requested}; leave `dl_device` \
-                 out, or pass ({}, {})",
-                own.device_type().0,
-                own.device_id()
-            ),
+            Refusal::Device { requested, own } => {
+                let why = match requested {
+                    Device::CPU => {
+                        ": its class lists no backend that copies it, as `backends::<(Cpu, B)>()` does"
+                    }
+                    _ => "",
+                };
+                write!(
+                    f,
+                    "the tensor is on {own} and cannot be exported to {requested}{why}; leave \
+                     `dl_device` out, or pass ({}, {})",
+                    own.device_type().0,
+                    own.device_id()
+                )
+            }
             Refusal::DeviceCopy { requested, own } => write!(
                 f,
                 "the tensor is on {own}, and exporting it to {requested} takes a copy; leave \
@@ -135,7 +143,6 @@ impl Request {
 
 impl Plan {
     /// Returns the plan for a consumer that passes no keyword except a version.
-    #[cfg(feature = "pyo3")]
     pub(crate) const fn of_common_call(capsule: Capsule) -> Self {
         Self { capsule, copy: CopyMode::IfNeeded, onto_cpu: false }
     }

@@ -16,12 +16,14 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
-use crate::backend::{Backends, Cpu};
+use crate::backend::{Backends, Cpu, StreamRules};
 use crate::describe::{Describe, Description};
 use crate::device::Device;
 use crate::error::Error;
 use crate::export::{DLPackExport, export_owned};
+use crate::ffi;
 use crate::import::ImportedStorage;
+use crate::managed::ManagedTensor;
 use crate::python::convert::exchange_error;
 use crate::python::export::class_methods::ClassMethods;
 use crate::python::export::export_plan::CopyMode;
@@ -59,6 +61,11 @@ pub(in crate::python) fn offer(
     Bound::new(py, Reexport { tensor }).map(Bound::into_any)
 }
 
+/// Another owner of an exported tensor.
+pub(in crate::python) fn storage_of(tensor: ManagedTensor) -> PyResult<ImportedStorage> {
+    tensor.import().and_then(ImportedStorage::new).map_err(exchange_error)
+}
+
 /// Whether the class has its methods.
 static METHODS: PyOnceLock<()> = PyOnceLock::new();
 
@@ -91,6 +98,15 @@ pub(in crate::python) fn offer_once<E: DLPackExport + Send + 'static>(
     Ok(object)
 }
 
+/// As [`Backends::stream_method`], where the backend of the memory is not known.
+fn stream_method(device: Device) -> Option<(&'static str, StreamRules)> {
+    match device.device_type() {
+        ffi::kDLOneAPI => Some(("addressof_ref", StreamRules::HANDLES)),
+        ffi::kDLCUDA | ffi::kDLCUDAManaged => Some(("__cuda_stream__", StreamRules::CUDA)),
+        _ => None,
+    }
+}
+
 /// Exports the tensor, once.
 fn export<E: DLPackExport + Send + 'static>(
     py: Python<'_>,
@@ -103,7 +119,7 @@ fn export<E: DLPackExport + Send + 'static>(
     for (name, value) in &items {
         keywords.set(name, value.as_borrowed())?;
     }
-    let (request, stream) = request(&keywords)?;
+    let (request, stream) = request(&keywords, &|| Ok(stream_method(device)))?;
     let plan = request.decide(|| Ok::<_, PyErr>(device), Cpu::serves)?;
     if plan.copy == CopyMode::Always {
         return Err(PyBufferError::new_err("the tensor is exported without a copy only"));

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{Borrowed, intern};
 
+use crate::backend::{StreamHandle, StreamRules};
 use crate::python::convert::{Bounded, copy, device, expected, integer, ok_unless_exit, pair};
 use crate::python::export::common_calls;
 use crate::python::export::export_plan::{Refusal, Request};
@@ -23,6 +24,7 @@ impl From<Refusal> for PyErr {
 /// export, and the consumer's stream.
 pub(in crate::python) fn request<'a>(
     keywords: &Keywords<'a, '_>,
+    method: StreamMethod<'_>,
 ) -> PyResult<(Request, StreamArg<'a>)> {
     let request = Request {
         max_version: keywords.max_version.as_deref().map(max_version).transpose()?,
@@ -34,7 +36,7 @@ pub(in crate::python) fn request<'a>(
         copy: keywords.copy.as_deref().map(copy).transpose()?,
     };
     let stream = match keywords.stream {
-        Some(value) => stream(value)?,
+        Some(value) => stream(value, method)?,
         None => StreamArg::unspecified(),
     };
     Ok((request, stream))
@@ -115,28 +117,40 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
     Ok(version)
 }
 
-/// Returns the address of a `sycl::queue`: oneAPI libraries pass a `dpctl.SyclQueue`
-/// instead of a number.
+/// The method of objects that are streams, for the device of the tensor
+/// ([`Backends::stream_method`](crate::backend::Backends::stream_method)).
+pub(in crate::python) type StreamMethod<'m> =
+    &'m dyn Fn() -> PyResult<Option<(&'static str, StreamRules)>>;
+
+/// Returns the number of the stream that an object is, such as a `dpctl.SyclQueue`.
 ///
-/// The object may return any address, as the caller may pass any integer: the caller of
+/// The object may return any handle, as the caller may pass any integer: the caller of
 /// `__dlpack__` is trusted to pass a stream that exists. The capsule of dpctl does not fit
 /// here: it owns a copy of the queue, and the export uses the address after the capsule
 /// would be freed, while the object that the caller passed keeps its own queue alive.
 #[cold]
-fn queue(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+fn number_of_object(value: &Bound<'_, PyAny>, method: StreamMethod<'_>) -> PyResult<i64> {
     let py = value.py();
-    match ok_unless_exit(py, value.call_method0(intern!(py, "addressof_ref")))? {
-        Some(address) => integer(&address),
-        None => Ok(None),
-    }
+    let Some((method, rules)) = method()? else {
+        return Err(expected("`stream` must be an integer or None", value));
+    };
+    let wanted = format!("`stream` must be an integer, None, or an object with `{method}`");
+    let stated = ok_unless_exit(py, value.call_method0(method))?;
+    let stated = stated.ok_or_else(|| expected(&wanted, value))?;
+    let handle = match pair(&stated)? {
+        Some((_version, handle)) => Some(handle),
+        None => integer(&stated)?,
+    };
+    let handle = handle.and_then(|handle| usize::try_from(handle).ok());
+    let number = handle.and_then(|handle| rules.number_of(StreamHandle::from_number(handle)));
+    number.and_then(|number| i64::try_from(number).ok()).ok_or_else(|| expected(&wanted, value))
 }
 
-fn stream<'a>(value: Borrowed<'a, '_, PyAny>) -> PyResult<StreamArg<'a>> {
+fn stream<'a>(value: Borrowed<'a, '_, PyAny>, method: StreamMethod<'_>) -> PyResult<StreamArg<'a>> {
     let number = match integer(&value)? {
-        None => queue(&value)?,
-        number => number,
+        None => number_of_object(&value, method)?,
+        Some(number) => number,
     };
-    let number = number.ok_or_else(|| expected("`stream` must be an integer or None", &value))?;
     match usize::try_from(number) {
         // SAFETY: the array API standard requires that the caller passes a sentinel, or a
         // stream of the tensor's device that is alive until `__dlpack__` returns; the

@@ -16,11 +16,9 @@ use crate::export::{DLPackExport, export_copy, export_owned};
 use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::capsule;
 use crate::python::convert::exchange_error;
-use crate::python::export::dyn_export::DynExport;
-use crate::python::export::erased_ref::{ErasedRef, share};
+use crate::python::export::erased_ref::{DynExport, ErasedRef, PyOwner};
 use crate::python::export::export_plan::{Capsule, CopyMode, Plan};
-use crate::python::export::py_owner::PyOwner;
-use crate::python::interpreter::detach::{LONG_COPY, detached};
+use crate::python::interpreter::{LONG_COPY, detached};
 use crate::stream::StreamArg;
 
 /// Exports the tensor of an object, which stays usable, in a capsule. Returns NULL with
@@ -40,17 +38,18 @@ pub(in crate::python) fn export<B: Backends>(
         return copy_instead::<B>(py, value, plan, stream, Error::ReadOnlyLegacy);
     }
     // The host may have to wait for a device.
-    let shared = waiting(py, B::HAS_STREAMS, || share(value, stream));
-    let alone = matches!(shared, Err(Error::NotShareable));
-    let shared = if alone && plan.capsule == Capsule::Legacy && is_read_only(value) {
-        Err(Error::ReadOnlyLegacy)
-    } else if alone {
-        // The storage cannot be shared, so the Python object becomes the owner.
-        let owned = export_owned(PyOwner::new(object), stream);
-        let capsule = owned.and_then(|tensor| encapsulate(py, tensor, plan.capsule));
-        return capsule.map_err(exchange_error);
-    } else {
-        shared.and_then(|tensor| encapsulate(py, tensor, plan.capsule))
+    let shared = match waiting(py, B::HAS_STREAMS, || value.export_shared(stream)) {
+        Ok(Some(tensor)) => encapsulate(py, tensor, plan.capsule),
+        Ok(None) if plan.capsule == Capsule::Legacy && is_read_only(value) => {
+            Err(Error::ReadOnlyLegacy)
+        }
+        Ok(None) => {
+            // The Python object becomes the owner.
+            let owned = export_owned(PyOwner::new(object), stream);
+            let capsule = owned.and_then(|tensor| encapsulate(py, tensor, plan.capsule));
+            return capsule.map_err(exchange_error);
+        }
+        Err(error) => Err(*error),
     };
     match shared {
         Ok(capsule) => Ok(capsule),

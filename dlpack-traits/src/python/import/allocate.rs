@@ -19,16 +19,15 @@ use pyo3::types::PyType;
 
 use crate::backend::{Backend, MemoryRef, Prototype, WorkStream};
 use crate::device::Device;
-use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::exchange::foreign_table::{AllocateFunction, ForeignTable, StreamFunction};
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{Exclusive, ImportPolicy, ImportedTensor};
 use crate::panic::catch_panic;
-use crate::python::adopt::adopt;
 use crate::python::convert::{exchange_error, ok_or_discard};
 use crate::python::import::device_tensor::stream_of;
+use crate::python::interpreter::drop_attached::adopt;
 use crate::python::table::lookup::foreign_table_of;
 use crate::python::table::maker::{Maker, OwnedTensor};
 use crate::strides::{self, MAX_NDIM};
@@ -42,16 +41,21 @@ use crate::strides::{self, MAX_NDIM};
 ///
 /// ```no_run
 /// use dlpack_traits::backend::Prototype;
-/// use dlpack_traits::{DataType, Device, Dims, python};
+/// use dlpack_traits::{Dims, python};
 /// use pyo3::prelude::*;
-/// use pyo3::types::PyType;
 ///
+/// /// Twice a tensor of `float32`s, as an object of the same library.
 /// # #[allow(dead_code)]
-/// fn ones<'py>(class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
-///     let prototype = Prototype::new(DataType::F32, Dims::borrowed(&[2, 3]), Device::CPU)?;
-///     let mut tensor = python::allocate(class, &prototype)?;
-///     tensor.exclusive()?.as_mut_slice::<f32>()?.fill(1.0);
-///     tensor.into_object()
+/// fn doubled<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+///     let tensor = python::from_dlpack(object)?;
+///     let shape = Dims::borrowed(tensor.shape());
+///     let prototype = Prototype::new(tensor.dtype(), shape, tensor.device())?;
+///     let mut result = python::allocate(&object.get_type(), &prototype)?;
+///     let numbers = tensor.elements::<f32>()?.iter();
+///     for (to, number) in result.exclusive()?.elements_mut::<f32>()?.zip(numbers) {
+///         *to = 2.0 * number;
+///     }
+///     result.into_object()
 /// }
 /// ```
 ///
@@ -93,36 +97,6 @@ pub fn allocate<'py>(
         )));
     }
     Ok(Allocated { tensor, is_filled: false, maker, stream, py })
-}
-
-/// Allocates a tensor of the dtype, shape and device of another one; see [`allocate`].
-///
-/// ```no_run
-/// use dlpack_traits::python;
-/// use pyo3::prelude::*;
-///
-/// /// Twice a tensor of `float32`s, as an object of the same library.
-/// # #[allow(dead_code)]
-/// fn doubled<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-///     let tensor = python::from_dlpack(object)?;
-///     let mut result = python::allocate_like(&object.get_type(), &tensor)?;
-///     let numbers = tensor.elements::<f32>()?.iter();
-///     for (to, number) in result.exclusive()?.elements_mut::<f32>()?.zip(numbers) {
-///         *to = 2.0 * number;
-///     }
-///     result.into_object()
-/// }
-/// ```
-///
-/// # Errors
-///
-/// Those of [`allocate`].
-pub fn allocate_like<'py>(
-    class: &Bound<'py, PyType>,
-    like: &ImportedTensor,
-) -> PyResult<Allocated<'py>> {
-    let shape = Dims::borrowed(like.shape());
-    allocate(class, &Prototype::new(like.dtype(), shape, like.device()).map_err(exchange_error)?)
 }
 
 /// A tensor in memory of a library's allocator, made by [`allocate`]. It has no other owner.

@@ -11,10 +11,10 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use crate::device::Device;
 use crate::import::ImportedTensor;
+use crate::python::capsule::take;
 use crate::python::convert::{self, discard, exchange_error, expected, is_exit, ok_unless_exit};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::retry::{RaisedError, Requested, is_mismatch, should_retry};
-use crate::python::import::take_capsule::take;
 use crate::python::interpreter::symbols::{Symbols, VectorcallMethod};
 use crate::stream::StreamKind;
 use crate::version::Version;

@@ -2,23 +2,26 @@
 
 use alloc::format;
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::backend::{Backend, DeviceTensor, FreeOrder, StreamHandle, SyncAction, WorkStream};
+use crate::backend::{
+    Backend, Backends as _, DeviceTensor, FreeOrder, StreamHandle, SyncAction, WorkStream,
+    is_read_by_host,
+};
 use crate::device::Device;
 use crate::error::Error;
 use crate::exchange::foreign_table::StreamFunction;
 use crate::ffi;
 use crate::python::capsule::pointer_named;
-use crate::python::convert::{discard, exchange_error, ok_or_discard};
+use crate::python::convert::{discard, exchange_error, unless_missing};
 use crate::python::import::call_dlpack::device_of;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::interpreter::deferred_drop::drain;
-use crate::python::interpreter::detach::free_detached;
+use crate::python::interpreter::free_detached;
 use crate::python::table::lookup::{OfObject, table_of};
 use crate::python::table::{calls, lazy_bits};
 use crate::stream::StreamKind;
@@ -55,7 +58,7 @@ pub(in crate::python) fn import_on<B: Backend>(
                     // SAFETY: 1. The standard: such a tensor is ready on that stream. 2. The
                     // library frees in the order of its current stream, except for memory
                     // that the processor reads.
-                    return unsafe { DeviceTensor::new(tensor, stream, freed(device, true)) }
+                    return unsafe { DeviceTensor::new(tensor, stream, freed::<B>(device, true)) }
                         .map_err(exchange_error);
                 }
             }
@@ -90,7 +93,7 @@ fn by_methods<B: Backend>(
     let stream = stream_of::<B>(object.py(), table, device)?;
     let tensor = from_dlpack_with(object, &ImportOptions::new().stream(stream.as_arg()))?;
     let nameless = B::RULES.decide(device, stream.handle(), StreamKind::Unspecified);
-    let freed = freed(device, !matches!(nameless, Ok(SyncAction::Wait)));
+    let freed = freed::<B>(device, !matches!(nameless, Ok(SyncAction::Wait)));
     // SAFETY: 1. The producer has ordered its work before the stream. 2. On a device with a
     // default stream, the standard lets a consumer release a tensor before its work is done.
     unsafe { DeviceTensor::new(tensor, stream, freed) }.map_err(exchange_error)
@@ -98,8 +101,8 @@ fn by_methods<B: Backend>(
 
 /// When a producer may reuse released memory. A host allocator takes no part in the order of
 /// streams.
-fn freed(device: Device, in_order: bool) -> FreeOrder {
-    if in_order && !device.is_read_by_host() {
+fn freed<B: Backend>(device: Device, in_order: bool) -> FreeOrder {
+    if in_order && !is_read_by_host::<B>(device) {
         FreeOrder::StreamOrdered
     } else {
         FreeOrder::Immediate
@@ -108,10 +111,11 @@ fn freed(device: Device, in_order: bool) -> FreeOrder {
 
 /// Checks that the backend serves the device.
 fn served<B: Backend>(device: Device) -> PyResult<Device> {
-    if B::DEVICE_TYPES.contains(&device.device_type()) {
+    if B::serves(device) {
         return Ok(device);
     }
-    let kind = B::DEVICE_TYPES.first().and_then(|&kind| Device::new(kind, 0).kind_name());
+    let kind = B::MEMORY_TYPES.first().map(|kind| kind.device_type());
+    let kind = kind.and_then(|kind| Device::new(kind, 0).kind_name());
     let kind = kind.unwrap_or("another device");
     Err(PyValueError::new_err(format!("expected memory of {kind}, got memory on {device}")))
 }
@@ -163,22 +167,12 @@ fn queue_of<B: Backend>(
     if device.device_type() != ffi::kDLOneAPI {
         return Ok(None);
     }
-    let queue = match object.getattr(intern!(py, "sycl_queue")) {
-        Ok(queue) => queue,
-        Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
-            return Ok(ok_or_discard(py, Err(error)));
-        }
-        Err(error) => return Err(error),
-    };
+    let queue = unless_missing(py, object.getattr(intern!(py, "sycl_queue")))?;
+    let Some(queue) = queue else { return Ok(None) };
     // Not its `addressof_ref`: Python code can define a class whose method returns any number,
     // and cannot create a capsule.
-    let capsule = match queue.call_method0(intern!(py, "_get_capsule")) {
-        Ok(capsule) => capsule,
-        Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
-            return Ok(ok_or_discard(py, Err(error)));
-        }
-        Err(error) => return Err(error),
-    };
+    let capsule = unless_missing(py, queue.call_method0(intern!(py, "_get_capsule")))?;
+    let Some(capsule) = capsule else { return Ok(None) };
     let Some(handle) = pointer_named(&capsule, c"SyclQueueRef") else { return Ok(None) };
     // SAFETY: 1. By the convention of dpctl, the pointer in a capsule of this name is a
     // `sycl::queue`, which the capsule keeps alive.

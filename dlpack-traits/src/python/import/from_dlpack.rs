@@ -8,15 +8,15 @@ use pyo3::types::PyCapsule;
 
 use crate::device::Device;
 use crate::import::{ImportError, ImportedTensor};
+use crate::python::capsule;
 use crate::python::convert::{discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::masked::{check_mask, exporter_of};
 use crate::python::import::missing_protocol::explained;
-use crate::python::import::take_capsule;
+use crate::python::import::missing_values::{check_mask, exporter_of};
 use crate::python::interpreter::deferred_drop::drain;
-use crate::python::interpreter::detach::{LONG_COPY, copying};
 use crate::python::interpreter::exit::watch;
+use crate::python::interpreter::{LONG_COPY, copying};
 use crate::python::numpy::{self, NumPy};
 use crate::python::table::lookup::has_lazy_bits;
 use crate::python::table::{calls, lazy_bits};
@@ -102,7 +102,7 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
     let tensor = import_any(object, options)?;
     // Arrays of NumPy and tensors of tables are imported without a policy.
     options.policy.check_nbytes(tensor.nbytes()).map_err(ImportError::from)?;
-    Ok(tensor)
+    Ok(if options.names_stream() { tensor.on_named_stream() } else { tensor })
 }
 
 /// As [`import`], of any size.
@@ -171,6 +171,7 @@ fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<
         ));
     }
     let tensor = call_and_import(object, options)?;
+    let tensor = if options.names_stream() { tensor.on_named_stream() } else { tensor };
     check_device(object, tensor, options)
 }
 
@@ -219,7 +220,7 @@ fn out_of_capsule(
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
     watch(capsule.py());
-    let tensor = take_capsule::take(capsule, options.policy)?;
+    let tensor = capsule::take(capsule, options.policy)?;
     check_device(capsule, tensor, options)
 }
 

@@ -153,6 +153,12 @@ impl<'a> ImportOptions<'a> {
         self.copy == Some(true) && self.device.is_none_or(|device| device == Device::CPU)
     }
 
+    /// Whether the memory of a device is ready for another consumer than one that names no stream.
+    pub(in crate::python) fn names_stream(&self) -> bool {
+        let named = matches!(self.stream.kind(), StreamKind::NoSync | StreamKind::Handle(_));
+        named || self.stream_object.is_some()
+    }
+
     /// Whether the exchange table can export with these options: its function has no
     /// parameters for a device, a copy or a stream, and does not synchronize.
     pub(in crate::python) fn fits_a_table(&self) -> bool {

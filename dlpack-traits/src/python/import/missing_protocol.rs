@@ -7,14 +7,13 @@ use alloc::string::{String, ToString};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyComplex, PyType};
 
 use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::is_of_numpy;
 use crate::python::convert::{class_name, discard, is_exit, ok_or_discard};
-use crate::python::import::masked::{check_items, check_mask};
-use crate::python::import::missing_values::filled_integers;
+use crate::python::import::missing_values::{check_items, check_mask, filled_integers};
 use crate::python::import::object_kind::{ObjectKind, has_numbers};
 
 /// Returns the exception of an import: an `AttributeError` that suggests what to pass if the
@@ -106,7 +105,9 @@ pub(in crate::python) fn text_of(
                     ));
                 }
             }
-            format!("`numpy.asarray(x, '{dtype}')`")
+            let is_halved = object.is_instance_of::<PyComplex>() && !dtype.is_complex();
+            let part = if is_halved { ".real" } else { "" };
+            format!("`numpy.asarray(x{part}, '{dtype}')`")
         }
         Advice::Convert(_) => "`numpy.asarray(x)`".to_string(),
     };

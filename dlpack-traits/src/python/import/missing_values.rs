@@ -1,15 +1,201 @@
-//! Columns with missing values, whose integers NumPy makes floats of: [`filled`].
+//! Elements without a value. Masked ones are rejected: [`check_mask`], [`check_items`]. For a column
+//! with missing ones, of whose integers NumPy makes floats, there is advice: [`filled`].
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::python::convert::ok_unless_exit;
-use crate::python::import::masked::check_mask;
-use crate::python::import::object_kind::{has, kind_of_dtype};
+use crate::python::convert::{class_name, ok_unless_exit};
+use crate::python::import::object_kind::{ObjectKind, has, kind_of_dtype};
+use crate::python::numpy::{Mask, NumPy};
+
+/// The most dimensions of an array of NumPy, and so of nested lists that it converts.
+const MAX_NDIM: usize = 64;
+
+/// Rejects an array of NumPy with a masked element, and a wrapper of one.
+///
+/// # Errors
+///
+/// `TypeError`, and what NumPy raises.
+#[cold]
+pub(in crate::python) fn check_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    check_mask_of(object, "x")
+}
+
+/// As [`check_mask`], for an object that the expression `x` makes.
+///
+/// # Errors
+///
+/// Those of [`check_mask`].
+#[cold]
+pub(in crate::python) fn check_mask_of(object: &Bound<'_, PyAny>, x: &str) -> PyResult<()> {
+    let Some((Mask { hides: true, is_of_numpy }, part)) = mask_of(object)? else { return Ok(()) };
+    let without = if is_of_numpy {
+        format!("`{x}{part}.compressed()`")
+    } else {
+        format!("`{x}{part}.unmasked[~{x}{part}.mask]`")
+    };
+    Err(PyTypeError::new_err(format!(
+        "expected an array without masked elements, got {} with some; pass `{x}{part}.filled(0)` with \
+         a value for them, or {without} without them",
+        class_name(&object.get_type())?
+    )))
+}
+
+/// Returns what NumPy makes an array of with its mask, and an expression for this array: an object
+/// itself, or the result of a lazy collection of Dask, whose `__array__` drops masks.
+///
+/// # Errors
+///
+/// What the computation raises.
+#[cold]
+pub(in crate::python) fn computed<'py>(
+    object: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, &'static str)> {
+    if has(&object.get_type(), "__dask_graph__")? {
+        let made = object.call_method0(intern!(object.py(), "compute"))?;
+        return Ok((made, "x.compute()"));
+    }
+    Ok((object.clone(), "numpy.asanyarray(x)"))
+}
+
+/// The mask of an array of NumPy, or of the one in a wrapper, and the attribute of the wrapper that
+/// returns this array. A wrapper passes on attributes of an array, as `pint.Quantity` does, or has
+/// one as `data`, as `xarray.DataArray` does.
+///
+/// # Errors
+///
+/// Those of [`NumPy::masked`].
+#[cold]
+pub(in crate::python) fn mask_of(
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Option<(Mask, &'static str)>> {
+    let (py, class) = (object.py(), object.get_type());
+    let data = if passes_on(&class)? && has(&class, "data")? {
+        ok_unless_exit(py, object.getattr(intern!(py, "data")))?
+    } else {
+        None
+    };
+    for (holder, part) in [(Some(object), ""), (data.as_ref(), ".data")] {
+        let Some(holder) = holder else { continue };
+        let Some(array) = exporter_of(holder)? else { continue };
+        if NumPy::is_array(&array)? {
+            return Ok(NumPy::masked(&array)?.map(|mask| (mask, part)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether objects of a class pass on attributes of another object.
+fn passes_on(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    has(class, "__getattr__")
+}
+
+/// The object whose `__dlpack__` an object has: itself, or the one whose method its `__getattr__`
+/// returns.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`], and of an import of NumPy.
+#[cold]
+pub(in crate::python) fn exporter_of<'py>(
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let (py, class) = (object.py(), object.get_type());
+    if has(&class, "__dlpack__")? {
+        return Ok(Some(object.clone()));
+    }
+    if !passes_on(&class)? {
+        return Ok(None);
+    }
+    let owner = || object.getattr(intern!(py, "__dlpack__"))?.getattr(intern!(py, "__self__"));
+    let Some(owner) = ok_unless_exit(py, owner())? else { return Ok(None) };
+    // Not the module of a function.
+    if !has(&owner.get_type(), "__dlpack__")? {
+        return Ok(None);
+    }
+    NumPy::of_class(&owner.get_type())?;
+    Ok(Some(owner))
+}
+
+/// Rejects a list, and every other sequence that NumPy makes an array of, with a masked array that has a
+/// masked element: NumPy drops the masks of items. Accepts other objects.
+///
+/// # Errors
+///
+/// Those of [`check_mask`].
+#[cold]
+pub(in crate::python) fn check_items(sequence: &Bound<'_, PyAny>) -> PyResult<()> {
+    if !is_sequence(sequence)? {
+        return Ok(());
+    }
+    let Some(depth) = masked_depth(sequence, 1)? else { return Ok(()) };
+    // `numpy.ma.array` keeps the masks of items, and not of their items.
+    let advice = if depth == 1 {
+        "`numpy.ma.array(x).filled(0)` with a value for them"
+    } else {
+        "arrays without a mask in it"
+    };
+    Err(PyTypeError::new_err(format!(
+        "expected numbers without masked elements, got {} with some; pass {advice}",
+        class_name(&sequence.get_type())?
+    )))
+}
+
+/// The depth in nested sequences of the first item with a masked element.
+fn masked_depth(sequence: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<usize>> {
+    let py = sequence.py();
+    if depth > MAX_NDIM {
+        return Ok(None);
+    }
+    // A type whose objects have no masks.
+    let mut plain = core::ptr::null_mut();
+    let Some(items) = ok_unless_exit(py, sequence.try_iter())? else { return Ok(None) };
+    for item in items {
+        // NumPy iterates again, and raises.
+        let Some(item) = ok_unless_exit(py, item)? else { return Ok(None) };
+        if item.get_type_ptr() == plain {
+            continue;
+        }
+        if is_number(&item) {
+            plain = item.get_type_ptr();
+        } else if is_sequence(&item)? {
+            if let Some(found) = masked_depth(&item, depth.saturating_add(1))? {
+                return Ok(Some(found));
+            }
+        } else if NumPy::is_array_class(&item.get_type())?
+            || !NumPy::is_array(&item)? && !passes_on(&item.get_type())?
+        {
+            plain = item.get_type_ptr();
+        } else if matches!(mask_of(&item)?, Some((Mask { hides: true, .. }, _))) {
+            return Ok(Some(depth));
+        }
+    }
+    Ok(None)
+}
+
+fn is_number(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyFloat>()
+        || object.is_instance_of::<PyInt>()
+        || object.is_instance_of::<PyComplex>()
+}
+
+/// Whether NumPy iterates an object, because it is a sequence and neither an array nor a text.
+fn is_sequence(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return Ok(true);
+    }
+    let class = object.get_type();
+    Ok(!object.is_instance_of::<PyString>()
+        && has(&class, "__getitem__")?
+        && has(&class, "__len__")?
+        && ObjectKind::of(object)? == ObjectKind::Other)
+}
 
 /// The methods of columns that replace missing values: of pandas; of polars and Arrow.
 const METHODS: [&str; 2] = ["fillna", "fill_null"];

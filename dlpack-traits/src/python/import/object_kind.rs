@@ -4,7 +4,8 @@
 //! failed. No exception is interpreted: its text and traceback depend on the library and on the
 //! version of Python.
 
-use pyo3::exceptions::PyAttributeError;
+use alloc::string::String;
+
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -15,6 +16,7 @@ use pyo3::types::{
 use crate::python::convert::ok_unless_exit;
 use crate::python::numpy::NumPy;
 use crate::python::table::lookup::export_of;
+use crate::python::table::owner_class::own_attribute;
 
 /// The attributes by which types without DLPack expose their elements to NumPy.
 const FOR_NUMPY: [&str; 3] = ["__array__", "__array_interface__", "__array_struct__"];
@@ -109,26 +111,13 @@ impl ObjectKind {
     }
 }
 
-/// Whether a class or a base has an attribute that is not `None`. Reads the dictionaries of the
-/// classes, so that no code of a metaclass or of a descriptor runs.
+/// Whether a class or a base has an attribute that is not `None`.
 ///
 /// # Errors
 ///
 /// Those of [`ok_unless_exit`].
 pub(in crate::python) fn has(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
-    let py = class.py();
-    let read = || -> PyResult<bool> {
-        let own = py.get_type::<PyType>().getattr(intern!(py, "__dict__"))?;
-        let attributes = own.get_item(intern!(py, "__dict__"))?;
-        for base in class.mro() {
-            let own = attributes.call_method1(intern!(py, "__get__"), (base,))?;
-            if own.contains(name)? {
-                return Ok(!own.get_item(name)?.is_none());
-            }
-        }
-        Ok(false)
-    };
-    Ok(ok_unless_exit(py, read())?.unwrap_or(false))
+    Ok(own_attribute(class, name)?.is_some_and(|found| !found.is_none()))
 }
 
 /// Whether an object itself stores an attribute that is not `None`. `object.__getattribute__`
@@ -140,8 +129,8 @@ fn holds(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     Ok(ok_unless_exit(py, found)?.is_some_and(|found| !found.is_none()))
 }
 
-/// Whether the dtype that an object states is one of numbers or `bool`; `None` if it states none
-/// that NumPy describes by a `kind`.
+/// Whether the dtype that an object states, or else the format of its buffer, is one of numbers or
+/// `bool`; `None` if it states none that NumPy describes by a `kind`.
 ///
 /// # Errors
 ///
@@ -151,7 +140,13 @@ pub(in crate::python) fn has_numbers(object: &Bound<'_, PyAny>) -> PyResult<Opti
     if matches!(letter_of_dtype(object, "char")?, Some('g' | 'G')) {
         return Ok(Some(false));
     }
-    Ok(kind_of_dtype(object)?.map(|kind| "biufc".contains(kind)))
+    if let Some(kind) = kind_of_dtype(object)? {
+        return Ok(Some("biufc".contains(kind)));
+    }
+    let py = object.py();
+    let format = || PyMemoryView::from(object)?.getattr(intern!(py, "format"))?.extract::<String>();
+    // `c` is a character, `u` and `w` are characters of Unicode.
+    Ok(ok_unless_exit(py, format())?.map(|format| !format.ends_with(['c', 'u', 'w', 's'])))
 }
 
 /// The `kind` of the dtype that an object states, as of NumPy.
@@ -167,10 +162,7 @@ pub(in crate::python) fn kind_of_dtype(object: &Bound<'_, PyAny>) -> PyResult<Op
 fn letter_of_dtype(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<char>> {
     let py = object.py();
     let read = || -> PyResult<Option<char>> {
-        let dtype = match object.getattr(intern!(py, "dtype")) {
-            Err(error) if error.is_instance_of::<PyAttributeError>(py) => return Ok(None),
-            dtype => dtype?,
-        };
+        let dtype = object.getattr(intern!(py, "dtype"))?;
         let Some(found) = dtype.getattr_opt(name)? else { return Ok(None) };
         let Ok(found) = found.cast_into::<PyString>() else { return Ok(None) };
         Ok(found.to_string_lossy().chars().next())

@@ -1,12 +1,14 @@
 //! Drops values that belong to Python on any thread: [`DropAttached`], and calls the deleters of
-//! imported tensors: [`release`].
+//! imported tensors: [`adopt`], [`release`].
 
 use core::ops::Deref;
 
 use pyo3::ffi;
+use pyo3::prelude::*;
 
-use crate::managed::Release;
-use crate::python::convert::try_attach;
+use crate::import::{ImportPolicy, ImportedTensor};
+use crate::managed::{Abi, Release};
+use crate::python::convert::{invalid, try_attach};
 use crate::python::interpreter::deferred_drop;
 use crate::python::interpreter::exit::Attaching;
 use crate::python::interpreter::pending_exception::{SavedError, preserve_exception};
@@ -104,6 +106,25 @@ impl<T: 'static> Drop for DropAttached<T> {
         }
         self.defer();
     }
+}
+
+/// Imports a tensor whose producer is in Python.
+///
+/// # Errors
+///
+/// Those of [`ImportedTensor::from_raw`].
+///
+/// # Safety
+///
+/// 1. As for [`ImportedTensor::from_raw`].
+#[inline(always)]
+pub(in crate::python) unsafe fn adopt<A: Abi>(
+    managed: *mut A,
+    policy: ImportPolicy,
+) -> PyResult<ImportedTensor> {
+    // SAFETY: 1 (`managed` is valid): guaranteed by our caller's 1.
+    let taken = unsafe { ImportedTensor::guarded(managed, policy, Some(release)) };
+    taken.map_err(invalid)
 }
 
 /// Calls the deleter of a tensor that was imported from Python, on this thread if it is attached.

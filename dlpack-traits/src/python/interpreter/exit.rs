@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
 use crate::python::interpreter::deferred_drop::drain;
-use crate::python::interpreter::detach::detached;
+use crate::python::interpreter::detached;
 use crate::python::interpreter::in_first_interpreter;
 use crate::python::interpreter::symbols::Symbols;
 

@@ -103,7 +103,10 @@ impl NumPy {
         let attributes = numpy.attributes.bind(py);
         if let Some(ma) = attributes.get_item(intern!(py, "ma"))? {
             if object.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
-                let is_masked = ma.call_method1(intern!(py, "is_masked"), (object,))?;
+                let is_masked = match flags_of_records(object)? {
+                    Some(flags) => flags.call_method0(intern!(py, "any"))?,
+                    None => ma.call_method1(intern!(py, "is_masked"), (object,))?,
+                };
                 return Ok(Some(Mask { hides: is_masked.is_truthy()?, is_of_numpy: true }));
             }
         }
@@ -165,6 +168,18 @@ impl NumPy {
     pub(super) fn c_api(&self) -> Option<&CApi> {
         self.c_api.as_ref()
     }
+}
+
+/// The mask of a masked array of records as bytes, one for each field; `None` for other arrays.
+fn flags_of_records<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    let mask = object.getattr(intern!(py, "mask"))?;
+    if mask.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "names"))?.is_none() {
+        return Ok(None);
+    }
+    // A copy, because bytes are taken of a contiguous array only.
+    let mask = mask.call_method0(intern!(py, "copy"))?;
+    mask.call_method1(intern!(py, "view"), ("u1",)).map(Some)
 }
 
 /// Whether the module of a class is NumPy. A `__module__` that is not a string, or that raises an

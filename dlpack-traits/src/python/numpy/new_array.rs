@@ -13,8 +13,7 @@ use crate::device::Device;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::capsule;
-use crate::python::convert::exchange_error;
-use crate::python::export::offer::offer;
+use crate::python::export::offer::{offer, storage_of};
 
 /// Makes an array that owns a tensor.
 ///
@@ -36,11 +35,7 @@ pub(in crate::python) fn array_of(
             // destroyed, for writing too if it is not READ_ONLY.
             unsafe { api.new_array(&array, owner) }
         }
-        None => array_by_protocol(
-            py,
-            ImportedStorage::new(tensor.import().map_err(exchange_error)?)
-                .map_err(exchange_error)?,
-        ),
+        None => array_by_protocol(py, storage_of(tensor)?),
     }
 }
 

@@ -3,27 +3,29 @@
 use alloc::format;
 use alloc::string::ToString;
 
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString, PyType};
 
-use crate::backend::Backend;
 use crate::device::Device;
 use crate::export::DLPackExport;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
-use crate::python::argument::{PyDeviceTensor, PyTensor, PyTensorMut};
-use crate::python::convert::{discard, exchange_error};
-use crate::python::export::offer::offer_once;
+use crate::python::argument::{Access, PyTensor};
+use crate::python::convert::{discard, exchange_error, unless_missing};
+use crate::python::export::offer::{offer_once, storage_of};
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
 use crate::python::table::maker::Maker;
 use crate::python::table::offered::{Sent, offer_to, without_negative_strides};
-use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module, from_dlpack_of_name};
+use crate::python::table::to_object::{
+    from_dlpack_of, from_dlpack_of_module, from_dlpack_of_name, makes_nothing,
+};
 use crate::stream::StreamArg;
 
-/// An argument, or a type, whose library makes the result of a function: [`PyTensor`],
-/// [`PyTensorMut`], [`PyDeviceTensor`], and every Python object. This trait is sealed.
+/// An argument, or a type, whose library makes the result of a function: a [`PyTensor`],
+/// [`PyTensorMut`](crate::python::PyTensorMut) or
+/// [`PyDeviceTensor`](crate::python::PyDeviceTensor), and every Python object. This trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an argument or an object of a library",
     label = "names no library",
@@ -52,25 +54,13 @@ mod sealed {
     }
 }
 
-impl<B: Backend, T, const N: usize> sealed::HasObject for PyDeviceTensor<'_, B, T, N> {
+impl<T, const N: usize, A: Access> sealed::HasObject for PyTensor<'_, T, N, A> {
     fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
         self.as_object().bind(py)
     }
 
     fn device_stream(&self) -> Option<(Device, StreamArg<'_>)> {
-        Some((self.device(), self.stream().as_arg()))
-    }
-}
-
-impl<T, const N: usize> sealed::HasObject for PyTensor<'_, T, N> {
-    fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
-        self.as_object().bind(py)
-    }
-}
-
-impl<T, const N: usize> sealed::HasObject for PyTensorMut<'_, T, N> {
-    fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
-        self.as_object().bind(py)
+        A::device_stream(&self.tensor)
     }
 }
 
@@ -95,7 +85,7 @@ pub(super) fn object_like<'py>(
     let class = match Like::of(like)? {
         Like::Class(class) => class,
         Like::Library(from_dlpack) => {
-            return offer_to(&from_dlpack, storage_of(without_negative_strides(tensor)?)?);
+            return offer_to(&from_dlpack, tensor);
         }
     };
     let from_dlpack = match Maker::of(&class)? {
@@ -113,7 +103,7 @@ pub(super) fn object_like<'py>(
         None => from_dlpack_like(like, &class)?.filter(|found| !NumPy::has_importer(found)),
     };
     match from_dlpack {
-        Some(from_dlpack) => offer_to(&from_dlpack, storage_of(without_negative_strides(tensor)?)?),
+        Some(from_dlpack) => offer_to(&from_dlpack, tensor),
         None => array_of(py, tensor),
     }
 }
@@ -157,11 +147,6 @@ impl<'py> Like<'py> {
     }
 }
 
-/// Another owner of a tensor that was exported.
-fn storage_of(tensor: ManagedTensor) -> PyResult<ImportedStorage> {
-    tensor.import().and_then(ImportedStorage::new).map_err(exchange_error)
-}
-
 /// Converts a tensor on a device to an object of the library of `like`, ready for work on
 /// the stream `consumer` of that library.
 pub(super) fn object_on_device<'py, E: DLPackExport + Send + 'static>(
@@ -174,12 +159,7 @@ pub(super) fn object_on_device<'py, E: DLPackExport + Send + 'static>(
     if let Some(maker) = Maker::of(&class)? {
         return maker.make(py, tensor.into_dlpack_on(consumer).map_err(exchange_error)?.into());
     }
-    let Some(from_dlpack) = from_dlpack_like(like, &class)? else {
-        return Err(PyTypeError::new_err(format!(
-            "`{}` has neither an exchange table that makes objects nor a `from_dlpack`",
-            class.name()?
-        )));
-    };
+    let from_dlpack = from_dlpack_like(like, &class)?.ok_or_else(|| makes_nothing(&class))?;
     let sent = Sent::of(&tensor)?;
     // The library passes its stream to `__dlpack__`.
     let made = from_dlpack.call1((offer_once(py, tensor)?,))?;
@@ -241,12 +221,9 @@ fn from_dlpack_like<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = like.py();
     if !like.is_instance_of::<PyType>() {
-        match like.call_method0(intern!(py, "__array_namespace__")) {
-            Ok(namespace) => return namespace.getattr(intern!(py, "from_dlpack")).map(Some),
-            Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
-                discard(py, error);
-            }
-            Err(error) => return Err(error),
+        let namespace = like.call_method0(intern!(py, "__array_namespace__"));
+        if let Some(namespace) = unless_missing(py, namespace)? {
+            return namespace.getattr(intern!(py, "from_dlpack")).map(Some);
         }
     }
     for base in class.mro() {

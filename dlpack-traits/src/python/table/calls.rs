@@ -13,8 +13,8 @@ use crate::device::Device;
 use crate::exchange::foreign_table::{ExportFunction, Outcome, StreamFunction, ViewFunction};
 use crate::ffi::{DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLTensor};
 use crate::import::{ImportPolicy, ImportedTensor};
-use crate::python::adopt::adopt;
 use crate::python::convert::ok_or_discard;
+use crate::python::interpreter::drop_attached::adopt;
 use crate::python::interpreter::pending_exception::is_pending;
 use crate::python::table::lookup::OfObject;
 

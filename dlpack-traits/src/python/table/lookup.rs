@@ -1,6 +1,5 @@
 //! Looks up the exchange table of a Python type: [`foreign_table_of`].
 
-use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -9,10 +8,10 @@ use pyo3::types::{
 };
 
 use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction};
-use crate::python::convert::{ok_or_discard, ok_unless_exit};
+use crate::python::convert::{ok_or_discard, ok_unless_exit, unless_missing};
 use crate::python::interpreter::exit::watch;
 use crate::python::numpy::NumPy;
-use crate::python::table::owner_class::{Found, Table, defines, owner_of, table_in};
+use crate::python::table::owner_class::{Found, Table, own_attribute, owner_of, table_in};
 use crate::python::table::type_cache::{Added, CachedType, Makes, TypeCache};
 
 /// The cache of looked-up types. It holds a weak reference to each type in it, whose callback
@@ -191,15 +190,14 @@ fn look_up(class: &Bound<'_, PyType>) -> PyResult<CachedType> {
 
 /// Whether objects of a type may have the bits of [`lazy_bits`](crate::python::table::lazy_bits).
 fn may_have_lazy_bits(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    let py = class.py();
-    Ok(defines(class, intern!(py, "is_neg"))? && defines(class, intern!(py, "resolve_neg"))?)
+    Ok(own_attribute(class, "is_neg")?.is_some() && own_attribute(class, "resolve_neg")?.is_some())
 }
 
 /// Whether objects of a type may pass on the `__dlpack__` of another object, which may have such bits
-/// or masked elements (`import::masked`).
+/// or masked elements (`import::missing_values`).
 fn passes_on_dlpack(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    let py = class.py();
-    Ok(defines(class, intern!(py, "__getattr__"))? && !defines(class, intern!(py, "__dlpack__"))?)
+    Ok(own_attribute(class, "__getattr__")?.is_some()
+        && own_attribute(class, "__dlpack__")?.is_none())
 }
 
 /// Records permanently that a table belongs to a class. Returns `false` if it belongs to
@@ -295,12 +293,7 @@ fn attribute<'py>(
     class: &Bound<'py, PyType>,
     name: &Bound<'py, PyString>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match class.getattr(name) {
-        Err(error) if error.is_instance_of::<PyAttributeError>(class.py()) => {
-            Ok(ok_or_discard(class.py(), Err(error)))
-        }
-        found => found.map(Some),
-    }
+    unless_missing(class.py(), class.getattr(name))
 }
 
 /// Returns the table that an object's type published as an integer address, as types did

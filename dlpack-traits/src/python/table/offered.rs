@@ -13,9 +13,9 @@ use crate::export::DLPackExport;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::convert::{exchange_error, ok_unless_exit};
-use crate::python::export::offer::offer;
+use crate::python::export::offer::{offer, storage_of};
 
-/// Passes a tensor to a `from_dlpack`.
+/// Passes a tensor to a `from_dlpack`, [without negative strides](without_negative_strides).
 ///
 /// # Errors
 ///
@@ -23,9 +23,10 @@ use crate::python::export::offer::offer;
 /// 32-bit elements of 64-bit ones by default, MLX always.
 pub(in crate::python) fn offer_to<'py>(
     from_dlpack: &Bound<'py, PyAny>,
-    tensor: ImportedStorage,
+    tensor: ManagedTensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = from_dlpack.py();
+    let tensor = storage_of(without_negative_strides(tensor)?)?;
     let sent = Sent::of(&tensor)?;
     let made = from_dlpack.call1((offer(py, tensor)?,))?;
     sent.check(&made)?;

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple, PyType};
+use pyo3::types::{PyTuple, PyType};
 
 use crate::exchange::CAPSULE;
 use crate::ffi::DLPackExchangeAPIHeader;
@@ -77,27 +77,27 @@ pub(in crate::python) fn owner_of<'py>(
     })
 }
 
-/// Whether a class, or one of its bases, has an attribute of its own. Its metaclass is not asked.
+/// Returns an attribute of a class or of its bases. Reads their dictionaries, so that no code of a
+/// metaclass or of a descriptor runs.
 ///
 /// # Errors
 ///
 /// As for [`owner_of`].
-pub(in crate::python) fn defines(
-    class: &Bound<'_, PyType>,
-    name: &Bound<'_, PyString>,
-) -> PyResult<bool> {
-    let py = class.py();
-    let classes = Classes::of(py)?;
-    let read = || -> PyResult<bool> {
+pub(in crate::python) fn own_attribute<'py>(
+    class: &Bound<'py, PyType>,
+    name: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let classes = Classes::of(class.py())?;
+    let read = || -> PyResult<Option<Bound<'py, PyAny>>> {
         for base in &classes.order(class)? {
-            let own = classes.attributes.call_method1(intern!(py, "__get__"), (base,))?;
+            let own = classes.own(&base)?;
             if own.contains(name)? {
-                return Ok(true);
+                return own.get_item(name).map(Some);
             }
         }
-        Ok(false)
+        Ok(None)
     };
-    Ok(ok_unless_exit(py, read())?.unwrap_or(false))
+    Ok(ok_unless_exit(class.py(), read())?.flatten())
 }
 
 /// How the owner of a table was found.
@@ -149,6 +149,11 @@ impl<'py> Classes<'py> {
         })
     }
 
+    /// Returns the attributes of a class itself.
+    fn own(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.attributes.call_method1(intern!(class.py(), "__get__"), (class,))
+    }
+
     /// Returns the method resolution order of a class.
     fn order(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         let order = self.order.call_method1(intern!(class.py(), "__get__"), (class,))?;
@@ -163,7 +168,7 @@ impl<'py> Classes<'py> {
     fn has(&self, class: &Bound<'py, PyAny>, table: Table) -> PyResult<bool> {
         let py = class.py();
         let read = || -> PyResult<bool> {
-            let own = self.attributes.call_method1(intern!(py, "__get__"), (class,))?;
+            let own = self.own(class)?;
             for name in
                 [intern!(py, "__dlpack_c_exchange_api__"), intern!(py, "__c_dlpack_exchange_api__")]
             {
@@ -186,7 +191,7 @@ impl<'py> Classes<'py> {
     fn is_copy(&self, class: &Bound<'py, PyAny>, original: &Bound<'py, PyAny>) -> PyResult<bool> {
         let py = class.py();
         let read = || -> PyResult<bool> {
-            let own = self.attributes.call_method1(intern!(py, "__get__"), (class,))?;
+            let own = self.own(class)?;
             for name in [intern!(py, "__dict__"), intern!(py, "__weakref__")] {
                 if own.contains(name)? {
                     let value = own.get_item(name)?;

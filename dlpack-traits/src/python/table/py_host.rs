@@ -1,18 +1,19 @@
 //! Implements the host of an exchange table for Python: [`PyHost`].
 
+use alloc::boxed::Box;
+use alloc::string::ToString;
 use core::ffi::c_void;
 
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use alloc::string::ToString;
-
 use crate::exchange::{ObjectHost, TableError, Wrap};
 use crate::managed::{RawManaged, Release};
 use crate::python::convert::{self, attached, attached_object, exchange_error, panicked};
-use crate::python::export::erased_ref::{ClassVTable, export_shared_object, instance};
+use crate::python::export::erased_ref::{
+    ClassVTable, export_owned_object, export_shared_object, instance,
+};
 use crate::python::export::export_class::{ClassAccess, ExportClass};
-use crate::python::export::py_owner::export_owned_object;
 use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::drop_attached::release;
 use crate::python::interpreter::pending_exception::PendingAside;
@@ -64,20 +65,16 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
     }
 
     #[inline(always)]
-    unsafe fn export_or_store(
-        object: *mut c_void,
-        refused: &mut Option<TableError<PyErr>>,
-    ) -> Option<RawManaged> {
+    unsafe fn export_raw(object: *mut c_void) -> Result<RawManaged, Box<TableError<PyErr>>> {
         // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive for the call.
         let object = unsafe { attached_object(object.cast()) };
         let _pending = PendingAside::new(object.py());
         drain(object.py());
         let stream = StreamArg::work_stream();
-        let shared = export_shared_object::<T>(object, stream, refused);
-        if shared.is_some() {
-            return shared;
+        match export_shared_object::<T>(object, stream)? {
+            Some(tensor) => Ok(tensor),
+            None => export_owned_object(ClassVTable::of::<T>(), object, stream),
         }
-        export_owned_object(ClassVTable::of::<T>(), object, stream, refused)
     }
 
     unsafe fn raise(fault: TableError<PyErr>) {

@@ -3,13 +3,12 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
-use crate::python::convert::{exchange_error, ok_or_discard, ok_unless_exit};
+use crate::python::convert::{ok_unless_exit, unless_missing};
 use crate::python::numpy::{NumPy, array_of};
 use crate::python::table::maker::Maker;
 use crate::python::table::offered::{offer_to, without_negative_strides};
@@ -56,16 +55,8 @@ pub fn to_object<'py>(
     if NumPy::is_array_class(class)? {
         return array_of(py, tensor);
     }
-    let Some(from_dlpack) = from_dlpack_of(class)? else {
-        return Err(PyTypeError::new_err(format!(
-            "`{}` has neither an exchange table that makes objects nor a `from_dlpack`",
-            class.name()?
-        )));
-    };
-    let tensor = without_negative_strides(tensor)?;
-    let foreign: ImportedStorage =
-        ImportedStorage::new(tensor.import().map_err(exchange_error)?).map_err(exchange_error)?;
-    let object = offer_to(&from_dlpack, foreign)?;
+    let from_dlpack = from_dlpack_of(class)?.ok_or_else(|| makes_nothing(class))?;
+    let object = offer_to(&from_dlpack, tensor)?;
     if object.is_instance(class)? {
         return Ok(object);
     }
@@ -76,11 +67,24 @@ pub fn to_object<'py>(
     )))
 }
 
+/// Makes the exception for a type whose objects cannot be made of tensors.
+#[cold]
+pub(in crate::python) fn makes_nothing(class: &Bound<'_, PyType>) -> PyErr {
+    class.name().map_or_else(
+        |error| error,
+        |name| {
+            PyTypeError::new_err(format!(
+                "`{name}` has neither an exchange table that makes objects nor a `from_dlpack`"
+            ))
+        },
+    )
+}
+
 /// Finds the `from_dlpack` that is expected to return objects of a type.
 pub(in crate::python) fn from_dlpack_of<'py>(
     class: &Bound<'py, PyType>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let own = attribute(class, "from_dlpack")?;
+    let own = unless_missing(class.py(), class.getattr("from_dlpack"))?;
     if own.is_some() { Ok(own) } else { from_dlpack_of_module(class) }
 }
 
@@ -101,21 +105,12 @@ pub(in crate::python) fn from_dlpack_of_name<'py>(
         // Only modules that are already imported: importing a guessed name would run its
         // code.
         let Some(module) = ok_unless_exit(py, modules.get_item(&candidate))? else { continue };
-        let found = attribute(&module, "from_dlpack")?;
+        let found = unless_missing(py, module.getattr("from_dlpack"))?;
         if found.is_some() {
             return Ok(found);
         }
     }
     Ok(None)
-}
-
-fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match object.getattr(name) {
-        Err(error) if error.is_instance_of::<PyAttributeError>(object.py()) => {
-            Ok(ok_or_discard(object.py(), Err(error)))
-        }
-        found => found.map(Some),
-    }
 }
 
 /// Yields the names of the modules that may define `from_dlpack` for the types of a

@@ -135,7 +135,6 @@ impl TypeCache {
     }
 
     /// How a table that belongs to a class creates objects.
-    #[cfg(feature = "pyo3")]
     pub(crate) fn makes(&self, table: Table) -> Makes {
         let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let owner = owners.iter().find(|owner| owner.table == table.addr());
@@ -143,7 +142,6 @@ impl TypeCache {
     }
 
     /// Changes how a table that belongs to a class creates objects.
-    #[cfg(feature = "pyo3")]
     pub(crate) fn set_makes(&self, table: Table, change: impl Fn(Makes) -> Makes) {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         for owner in owners.iter_mut().filter(|owner| owner.table == table.addr()) {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
 use super::memory::Memory;
-use super::{Address, Code, DEVICES, NO_DEVICE, NO_STREAM, memory_of};
+use super::{Address, BAD_ADDRESS, Code, DEVICES, NO_DEVICE, NO_STREAM, device_of, memory_of};
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -160,11 +160,12 @@ impl Stream {
         });
     }
 
-    /// Enqueues a copy within the device.
+    /// Enqueues a copy within the device, or between two devices.
     pub fn copy(&self, from: (Address, usize), to: (Address, usize), byte_len: usize) {
-        self.enqueue(move |memory| {
-            let bytes = memory.access(from.0, span(from.1, byte_len), |bytes| bytes.to_vec())?;
-            memory.access(to.0, span(to.1, byte_len), |to| to.copy_from_slice(&bytes))
+        self.enqueue(move |_| {
+            let memory = |address| memory_of(device_of(address).ok_or(BAD_ADDRESS)?);
+            let bytes = memory(from.0)?.access(from.0, span(from.1, byte_len), |b| b.to_vec())?;
+            memory(to.0)?.access(to.0, span(to.1, byte_len), |to| to.copy_from_slice(&bytes))
         });
     }
 

@@ -260,6 +260,22 @@ impl Cl {
         check(unsafe { (self.calls.clFinish)(queue) });
     }
 
+    /// The context of a queue.
+    pub fn context_of(&self, queue: Ref) -> Ref {
+        let mut context = ptr::null_mut::<c_void>();
+        // SAFETY: a queue, and CL_QUEUE_CONTEXT.
+        check(unsafe {
+            (self.calls.clGetCommandQueueInfo)(
+                queue,
+                0x1090,
+                size_of::<Ref>(),
+                (&raw mut context).cast(),
+                ptr::null_mut(),
+            )
+        });
+        context
+    }
+
     /// How many references to a queue there are.
     pub fn queue_references(&self, queue: Ref) -> u32 {
         let mut count = 0_u32;

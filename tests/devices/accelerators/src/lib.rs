@@ -10,6 +10,7 @@
 )]
 
 pub mod cl;
+pub mod conform;
 pub mod sycl;
 
 use std::io::Write;

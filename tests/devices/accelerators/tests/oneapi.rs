@@ -5,6 +5,7 @@
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
 mod oneapi {
+    mod conform;
     mod exchange;
     mod loading;
     mod order;

@@ -4,6 +4,7 @@
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
 mod opencl {
+    mod conform;
     mod exchange;
     mod loading;
     mod order;

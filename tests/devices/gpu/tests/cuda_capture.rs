@@ -10,7 +10,9 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use dlpack_gpu_tests::session::{Session, check, session};
-use dlpack_traits::backend::{Cuda, DeviceBuffer, FreeOrder, StreamHandle, WorkStream};
+use dlpack_traits::backend::{
+    Cuda, DeviceBuffer, FreeOrder, MemoryRange, StreamHandle, WorkStream, device_error,
+};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
 
 /// `CU_STREAM_CAPTURE_MODE_GLOBAL`: the one that forbids most.
@@ -142,7 +144,7 @@ fn waiting_for_work_outside_the_capture_is_an_error() {
     begin(&session, consumer);
     let refused = buffer.sync_for(named(consumer)).unwrap_err();
     let device = Device::cuda(0);
-    assert_eq!(refused, Error::Device { device, call: "cuStreamWaitEvent", code: 905 });
+    assert_eq!(refused, device_error(device, "cuStreamWaitEvent", 905, ""));
     let mut graph = 0;
     // SAFETY: the answer has a place.
     let ended = unsafe { (session.driver.end_capture)(consumer, &raw mut graph) };
@@ -308,11 +310,11 @@ fn adopted_memory_of_a_captured_stream_is_kept() {
         let kept = session.filled(0, COUNT);
         let dropped = Arc::new(AtomicBool::new(false));
         let data = NonNull::new(kept as *mut c_void).expect("memory");
+        let memory = MemoryRange::new(data, COUNT * 4);
         let (stream, owner) = (session.work_stream(producer), Dropped(Arc::clone(&dropped)));
         // SAFETY: 1. to 3. The test frees it, at the end. 4. The work is done. 5. Later.
-        let buffer = unsafe {
-            DeviceBuffer::from_raw_parts(data, COUNT * 4, DataType::U32, stream, owner, freed)
-        };
+        let buffer =
+            unsafe { DeviceBuffer::from_raw_parts(memory, DataType::U32, stream, owner, freed) };
         begin(&session, producer);
         session.fill_on(producer, kept, 8, COUNT);
         drop(buffer);

@@ -8,7 +8,7 @@ use std::thread;
 
 use dlpack_gpu_tests::session::{Session, check, session};
 use dlpack_gpu_tests::simulator::Simulator;
-use dlpack_traits::backend::{Cuda, DeviceBuffer};
+use dlpack_traits::backend::{Cuda, DeviceBuffer, device_error};
 use dlpack_traits::{DataType, Device, Error};
 
 /// `CU_STREAM_CAPTURE_MODE_GLOBAL`.
@@ -80,7 +80,7 @@ fn a_copy_without_a_wait_does_not_touch_the_callers_memory() {
         let elements = unsafe { core::slice::from_raw_parts(first, COUNT) };
         let outcome = DeviceBuffer::<Cuda>::from_slice(GPU, elements).map(drop);
         let call = "cuStreamSynchronize";
-        assert_eq!(outcome, Err(Error::Device { device: GPU, call, code: 906 }));
+        assert_eq!(outcome, Err(device_error(GPU, call, 906, "")));
     }
     end();
     // SAFETY: the slice is gone.

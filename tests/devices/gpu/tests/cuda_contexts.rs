@@ -22,7 +22,8 @@ fn attributes_need_no_current_context() -> Result<(), Error> {
         let found = thread::spawn(move || {
             let address = core::ptr::with_exposed_provenance::<core::ffi::c_void>(address);
             // The hint names another GPU, or one that does not exist.
-            let found = [made, Device::cuda(99)].map(|hint| Cuda::attributes(address, hint));
+            let found =
+                [made, Device::cuda(99)].map(|hint| Cuda::pointer_attributes(address, hint));
             let mut current = 1;
             // SAFETY: the answer has a place.
             check(unsafe { (driver.context_get)(&raw mut current) });

@@ -9,7 +9,7 @@ use std::thread;
 
 use dlpack_gpu_tests::session::session;
 use dlpack_gpu_tests::simulator::Simulator;
-use dlpack_traits::backend::{Backends, Cuda, DeviceBuffer};
+use dlpack_traits::backend::{Backends, Cuda, DeviceBuffer, device_error};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
 
 /// A code that the driver uses for nothing.
@@ -43,7 +43,7 @@ fn fail_each_call(
         failed.insert(call);
         match outcome {
             Err(error) => {
-                assert_eq!(error, Error::Device { device: DEVICE, call, code: CODE });
+                assert_eq!(error, device_error(DEVICE, call, CODE.into(), ""));
             }
             // A release after all work was done; there is no caller to return the error
             // to.
@@ -93,7 +93,7 @@ fn every_driver_call_of_an_allocation_can_fail() {
                 break;
             };
             match outcome.map(drop) {
-                Err(error) => assert_eq!(error, Error::Device { device, call, code: CODE }),
+                Err(error) => assert_eq!(error, device_error(device, call, CODE.into(), "")),
                 Ok(()) => assert!(GIVE_BACK.contains(&call), "{call} failed unnoticed"),
             }
             assert_eq!(simulator.counts(), before, "{call} failed, and something leaked");
@@ -121,7 +121,8 @@ fn every_driver_call_of_a_pointer_query_can_fail() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.only_simulated() else { return };
     let buffer = DeviceBuffer::<Cuda>::from_slice(DEVICE, &[1_u8; 8]).expect("memory");
-    let failed = fail_each_call(simulator, || Cuda::attributes(buffer.as_ptr(), DEVICE).map(drop));
+    let failed =
+        fail_each_call(simulator, || Cuda::pointer_attributes(buffer.as_ptr(), DEVICE).map(drop));
     assert_eq!(failed, BTreeSet::from(["cuPointerGetAttribute"]));
     drop(buffer);
 }

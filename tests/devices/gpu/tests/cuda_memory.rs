@@ -81,7 +81,7 @@ fn every_device_that_exists_can_be_used() -> Result<(), Error> {
 }
 
 fn attributes(address: usize) -> Result<Attributes, Error> {
-    Cuda::attributes(std::ptr::without_provenance::<c_void>(address), Device::cuda(0))
+    Cuda::pointer_attributes(std::ptr::without_provenance::<c_void>(address), Device::cuda(0))
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use dlpack_gpu_tests::gate::Gate;
 use dlpack_gpu_tests::session::{Session, check, session};
-use dlpack_traits::backend::{Cuda, DeviceBuffer};
+use dlpack_traits::backend::{Cuda, DeviceBuffer, device_error};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
 
 const COUNT: usize = 64;
@@ -152,7 +152,7 @@ fn a_destroyed_stream_is_an_error_on_the_simulator() {
     session.destroy_stream(consumer);
     let refused = consumed(&session, named(consumer), 0).unwrap_err();
     let device = Device::cuda(0);
-    assert_eq!(refused, Error::Device { device, call: "cuStreamGetCtx", code: 400 });
+    assert_eq!(refused, device_error(device, "cuStreamGetCtx", 400, ""));
 }
 
 /// A stream of another GPU is of another context, as is one of a context that a program created.

@@ -44,7 +44,7 @@ fn child() {
             let prototype = prototype.expect("a prototype");
             let allocated = <(Cpu, Cuda)>::allocate(&prototype).map(drop);
             let current = <(Cpu, Cuda)>::current_work_stream(device).map(drop);
-            let known = Cuda::attributes(std::ptr::null(), device).map(drop);
+            let known = Cuda::pointer_attributes(std::ptr::null(), device).map(drop);
             let made = DeviceBuffer::<Cuda>::from_slice(device, &[1_u8]).map(drop);
             let errors = [allocated, current, known, made];
             assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");

@@ -13,6 +13,7 @@ use dlpack_gpu_tests::session::{check, skipped};
 use dlpack_gpu_tests::simulator::{Counts, Simulator};
 use dlpack_traits::backend::{
     Attributes, Backends, Cpu, DeviceBuffer, Rocm, StreamHandle, WorkStream, copy_to_host,
+    device_error,
 };
 use dlpack_traits::{DLPackExport, DataType, Device, Error, StreamArg};
 
@@ -151,11 +152,11 @@ fn pointers_are_classified_by_the_runtime() -> Result<(), Error> {
     for (device, host_accessible) in [(DEVICE, false), (Device::ROCM_HOST, true)] {
         let buffer = DeviceBuffer::<Rocm>::zeroed(device, DataType::U8, 100)?;
         let expected = Attributes { device, host_accessible };
-        assert_eq!(Rocm::attributes(buffer.as_ptr(), device), Ok(expected));
+        assert_eq!(Rocm::pointer_attributes(buffer.as_ptr(), device), Ok(expected));
         assert_eq!(buffer.to_vec::<u8>()?, [0; 100]);
     }
     let ours = [0_u8; 4];
-    let unknown = Rocm::attributes(ours.as_ptr().cast(), DEVICE);
+    let unknown = Rocm::pointer_attributes(ours.as_ptr().cast(), DEVICE);
     assert_eq!(unknown, Err(Error::NoBackend { device: DEVICE }));
     Ok(())
 }
@@ -248,7 +249,7 @@ fn every_call_of_a_sync_for_can_fail() {
         assert_eq!(simulator.counts(), before, "{failed:?}");
         let Some(call) = failed else { break };
         if call != "hipEventDestroy" && call != "hipGetDevice" {
-            assert_eq!(outcome, Err(Error::Device { device: DEVICE, call, code: 998 }));
+            assert_eq!(outcome, Err(device_error(DEVICE, call, 998, "")));
         }
     }
     drop(buffer);

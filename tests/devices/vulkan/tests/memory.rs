@@ -7,8 +7,8 @@ use std::ptr;
 
 use ash::vk::{self, Handle};
 use dlpack_traits::backend::{
-    Attributes, Backends, Cpu, DeviceBuffer, FreeOrder, Prototype, Vulkan, copy_on_device,
-    copy_to_host,
+    Attributes, Backends, Cpu, DeviceBuffer, FreeOrder, MemoryRange, Prototype, Vulkan,
+    copy_on_device, copy_to_host,
 };
 use dlpack_traits::{
     DLPackExport, DataType, Device, Dims, Error, ImportedStorage, ImportedTensor, StreamArg, ffi,
@@ -145,8 +145,7 @@ fn a_foreign_buffer_is_adopted_with_its_owner() -> Result<(), Error> {
     // filled on that queue, 4. and nowhere else. 5. It is gone when it is destroyed.
     let data = unsafe {
         DeviceBuffer::<Vulkan>::from_raw_parts(
-            data,
-            64,
+            MemoryRange::new(data, 64),
             DataType::U32,
             program.queue(1),
             owner,
@@ -177,10 +176,10 @@ fn only_handles_of_this_backend_are_recognized() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let device = program.device;
     let data = DeviceBuffer::<Vulkan>::from_slice(device, &[1_u8])?;
-    let known = Vulkan::attributes(data.as_ptr(), device);
+    let known = Vulkan::pointer_attributes(data.as_ptr(), device);
     assert_eq!(known, Ok(Attributes { device, host_accessible: false }));
     // Not even one inside of the buffer: a handle is not an address.
-    let inside = Vulkan::attributes(data.as_ptr().wrapping_byte_add(1), device);
+    let inside = Vulkan::pointer_attributes(data.as_ptr().wrapping_byte_add(1), device);
     assert_eq!(inside, Err(Error::NoBackend { device }));
     Ok(())
 }

@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use dlpack_traits::backend::testing::{self, Gate, Hooks};
 use dlpack_traits::backend::{Backend, DeviceBuffer, MemoryRef, WebGpu, WorkStream};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
 use dlpack_vulkan_tests::webgpu::{raw_device, skipped};
@@ -203,4 +204,33 @@ fn memory_is_kept_until_the_queue_has_finished() -> Result<(), Error> {
     queues.set_open(true);
     assert_eq!(copy.to_vec::<u32>()?, [AFTER; COUNT]);
     Ok(())
+}
+
+/// The one queue of the device, with its gate.
+struct OfWebGpu(unsafe extern "C" fn(bool));
+
+impl Hooks<WebGpu> for OfWebGpu {
+    fn stream(&self, device: Device, index: usize) -> Result<WorkStream<WebGpu>, Error> {
+        testing::NoGate.stream(device, index)
+    }
+
+    fn gate(&self, _: &WorkStream<WebGpu>) -> Result<Gate, Error> {
+        let open = self.0;
+        // SAFETY: any value will do.
+        unsafe { open(false) };
+        // SAFETY: as above.
+        Ok(Box::new(move || unsafe { open(true) }))
+    }
+}
+
+/// The checks that need one queue; the others need two.
+#[test]
+fn webgpu_keeps_its_obligations() {
+    let Some(queues) = queues() else { return };
+    let report = testing::conform::<WebGpu>(queues.device, OfWebGpu(queues.open));
+    println!("{report}");
+    assert!(report.is_pass(), "{report}");
+    for check in ["wait of the host", "order of a stream", "free after the producer"] {
+        assert!(report.passed.contains(&check), "{report}");
+    }
 }

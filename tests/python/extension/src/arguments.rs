@@ -4,10 +4,10 @@
 
 use dlpack_traits::python::IntoPython;
 use dlpack_traits::python::{
-    AnyElement, AtMost, Convert, Exact, FromTensor, PyTensor, PyTensorMut, PyTensors,
+    AnyElement, AtMost, Convert, Exact, FromTensor, PyTensor, PyTensorMut, PyTensors, dispatch,
 };
 use dlpack_traits::{
-    Complex, DLPackImport, DataType, Element, ImportedStorage, OwnedTensor, Readable,
+    As, Complex, DLPackImport, DataType, Element, ImportedStorage, OwnedTensor, Readable,
 };
 use half::{bf16, f16};
 use pyo3::prelude::*;
@@ -41,17 +41,42 @@ fn named_sum(py: Python<'_>, x: PyTensor<'_>) -> PyResult<f64> {
     Ok(match x.dtype() {
         DataType::F32 => x.elements::<f32>()?.iter().map(f64::from).sum(),
         DataType::F64 => x.elements::<f64>()?.iter().sum(),
-        _ => return Err(x.named_dtype_error(py, "x", &[DataType::F32, DataType::F64])),
+        _ => return Err(x.dtype_error(py, "x", &[DataType::F32, DataType::F64])),
     })
 }
 
-/// Negates an array of `float32`. Returns the error for other dtypes, with and without a name.
+/// The number of bits of each element, of a float or an integer.
 #[pyfunction]
-fn negate(py: Python<'_>, mut x: PyTensorMut<'_>, named: bool) -> PyResult<()> {
+fn element_bits(x: PyTensor<'_>) -> PyResult<usize> {
+    dispatch!(x: f32 | f64 | i64 => |x| Ok(size_of_val(&x.elements().to_vec()?[..1]) * 8))
+}
+
+/// The mean of all numbers.
+#[pyfunction]
+fn mean_as(x: PyTensor<'_, As<f64>>) -> PyResult<f64> {
+    let values = x.elements().to_vec()?;
+    #[expect(clippy::cast_precision_loss, reason = "there are few elements")]
+    Ok(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The sum of `float64`s.
+#[pyfunction]
+fn double_sum(x: PyTensor<'_, f64>) -> f64 {
+    x.elements().iter().sum()
+}
+
+/// The number of elements of `bfloat16`.
+#[pyfunction]
+fn bfloats(x: PyTensor<'_, bf16>) -> usize {
+    x.elements().len()
+}
+
+/// Negates an array of `float32`.
+#[pyfunction]
+fn negate(py: Python<'_>, mut x: PyTensorMut<'_>) -> PyResult<()> {
     match x.dtype() {
         DataType::F32 => x.elements_mut::<f32>()?.map_in_place(|value| -value),
-        _ if named => return Err(x.named_dtype_error(py, "x", &[DataType::F32])),
-        _ => return Err(x.dtype_error(py, &[DataType::F32])),
+        _ => return Err(x.dtype_error(py, "x", &[DataType::F32])),
     }
     Ok(())
 }
@@ -166,6 +191,18 @@ fn points(
     y.elements_mut().copy_from_slice(&moved)?;
     let result = OwnedTensor::new(moved, &[points.len()])?;
     Ok((points.len(), sum, result.into_numpy(py)?.unbind()))
+}
+
+/// Triangles, of any dtype and layout.
+#[pyfunction]
+fn convert_triangles(x: Convert<PyTensor<'_, [u32; 3], 1>>) -> PyResult<(Vec<[u32; 3]>, usize)> {
+    Ok((x.elements().to_vec()?, x.data_ptr().addr()))
+}
+
+/// Writes 1 to the coordinates of points.
+#[pyfunction]
+fn write_points(mut x: PyTensorMut<'_, [f32; 3], 1>) {
+    x.elements_mut().fill([1.0; 3]);
 }
 
 /// How many of some `bool`s are true.
@@ -346,6 +383,10 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(floats, m)?)?;
     arguments.add_function(wrap_pyfunction!(any_sum, m)?)?;
     arguments.add_function(wrap_pyfunction!(named_sum, m)?)?;
+    arguments.add_function(wrap_pyfunction!(mean_as, m)?)?;
+    arguments.add_function(wrap_pyfunction!(double_sum, m)?)?;
+    arguments.add_function(wrap_pyfunction!(bfloats, m)?)?;
+    arguments.add_function(wrap_pyfunction!(element_bits, m)?)?;
     arguments.add_function(wrap_pyfunction!(negate, m)?)?;
     arguments.add_function(wrap_pyfunction!(facts, m)?)?;
     arguments.add_function(wrap_pyfunction!(exact, m)?)?;
@@ -360,6 +401,8 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(bytes, m)?)?;
     arguments.add_function(wrap_pyfunction!(points, m)?)?;
     arguments.add_function(wrap_pyfunction!(count_true, m)?)?;
+    arguments.add_function(wrap_pyfunction!(convert_triangles, m)?)?;
+    arguments.add_function(wrap_pyfunction!(write_points, m)?)?;
     arguments.add_function(wrap_pyfunction!(detached_sum, m)?)?;
     arguments.add_function(wrap_pyfunction!(optional, m)?)?;
     arguments.add_function(wrap_pyfunction!(listed, m)?)?;

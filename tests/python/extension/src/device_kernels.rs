@@ -6,7 +6,7 @@ use core::ffi::c_void;
 use core::ptr;
 
 use dlpack_traits::backend::{Backend, Cuda, DeviceBuffer, OpenCl, Rocm, WorkStream};
-use dlpack_traits::python::{IntoPython, PyDeviceTensor};
+use dlpack_traits::python::{IntoPython, PyDeviceTensor, PyLike};
 use dlpack_traits::{AnyElement, DLPackExport, DataType, Error};
 use libloading::Library;
 use new_device::Npu;
@@ -68,7 +68,7 @@ macro_rules! on_gpus {
         fn $copied<'py>(
             py: Python<'py>,
             x: PyDeviceTensor<'py, $backend, f32, 1>,
-        ) -> PyResult<Bound<'py, PyAny>> {
+        ) -> PyResult<PyLike<'py>> {
             let (shape, stream) = (x.dims(), x.stream());
             let data =
                 DeviceBuffer::<$backend>::zeroed_on(stream.clone(), DataType::F32, shape[0])?;
@@ -137,7 +137,7 @@ fn cl_axpy<'py>(
     a: f32,
     x: PyDeviceTensor<'py, OpenCl, f32, 1>,
     y: PyDeviceTensor<'py, OpenCl, f32, 1>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<PyLike<'py>> {
     same(&x, &y)?;
     let (shape, stream) = (x.dims(), x.stream());
     let data = DeviceBuffer::<OpenCl>::zeroed_on(stream.clone(), DataType::F32, shape[0])?;

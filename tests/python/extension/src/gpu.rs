@@ -113,7 +113,7 @@ macro_rules! on_gpus {
         fn $attributes(address: usize) -> PyResult<(i32, i32, bool)> {
             let data = core::ptr::without_provenance::<c_void>(address);
             let hint = Device::new(DLDeviceType($kind), 0);
-            let known = <(Cpu, $backend)>::attributes(data, hint)?;
+            let known = <(Cpu, $backend)>::pointer_attributes(data, hint)?;
             let device = known.device;
             Ok((device.device_type().0, device.device_id(), known.host_accessible))
         }

@@ -3,7 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
 
 use dlpack_traits::ImportedStorage;
-use dlpack_traits::python::{IntoPython, Numpy, PyTensor};
+use dlpack_traits::python::{IntoPython, Numpy, PyLike, PyTensor};
 use pyo3::prelude::*;
 
 /// An array of any dtype, and its parts in its library.
@@ -14,7 +14,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn returned<'py>(&self, py: Python<'py>, part: ImportedStorage) -> PyResult<Bound<'py, PyAny>> {
+    fn returned<'py>(&self, py: Python<'py>, part: ImportedStorage) -> PyResult<PyLike<'py>> {
         part.into_object_like(py, &self.array)
     }
 }
@@ -27,11 +27,11 @@ impl Kept {
         Self { data: array.into_owned().into(), array: like }
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(&self, py: Python<'py>, index: usize) -> PyResult<PyLike<'py>> {
         self.select(py, 0, index)
     }
 
-    fn select<'py>(&self, py: Python<'py>, axis: usize, at: usize) -> PyResult<Bound<'py, PyAny>> {
+    fn select<'py>(&self, py: Python<'py>, axis: usize, at: usize) -> PyResult<PyLike<'py>> {
         self.returned(py, self.data.select(axis, at)?)
     }
 
@@ -41,15 +41,15 @@ impl Kept {
         axis: usize,
         start: usize,
         end: usize,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<PyLike<'py>> {
         self.returned(py, self.data.narrow(axis, start..end)?)
     }
 
-    fn permute<'py>(&self, py: Python<'py>, axes: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
+    fn permute<'py>(&self, py: Python<'py>, axes: Vec<usize>) -> PyResult<PyLike<'py>> {
         self.returned(py, self.data.permute(&axes)?)
     }
 
-    fn reverse<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<Bound<'py, PyAny>> {
+    fn reverse<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<PyLike<'py>> {
         self.returned(py, self.data.reverse(axis)?)
     }
 }

@@ -30,7 +30,9 @@ pub(crate) fn fused<'py>(
                 if a.shape() != b.shape() || a.shape() != c.shape() {
                     return Err(PyValueError::new_err("the shapes differ"));
                 }
-                let mut out = python::allocate_like(&class, &a)?;
+                let shape = Dims::borrowed(a.shape());
+                let prototype = Prototype::new(a.dtype(), shape, a.device())?;
+                let mut out = python::allocate(&class, &prototype)?;
                 let (a, b) = (a.elements::<f32>()?, b.elements::<f32>()?);
                 let inputs = a.iter().zip(b.iter()).zip(c.elements::<f32>()?.iter());
                 let mut target = out.exclusive()?;

@@ -1,6 +1,8 @@
 //! The extension module `dlpack_testing`: classes that count, fail and panic where the
 //! Python tests check it, and a consumer that the tests script.
 
+#![expect(non_ascii_idents, reason = "names of fields are any identifiers")]
+
 mod arguments;
 mod array_like;
 mod capsule;
@@ -9,6 +11,8 @@ mod counted;
 mod derived;
 mod device;
 mod device_kernels;
+mod elementwise;
+mod event_loop;
 mod exchange;
 mod faulty;
 mod gpu;
@@ -23,6 +27,7 @@ mod oneapi;
 mod opencl;
 mod pending;
 mod pool;
+mod records;
 mod reentrant;
 mod refused;
 mod results;
@@ -60,13 +65,16 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<imports::Held>()?;
     arguments::add(m)?;
     array_like::add(m)?;
+    records::add(m)?;
     exchange::add(m)?;
     kept::add(m)?;
     results::add(m)?;
     npu::add(m)?;
     oneapi::add(m)?;
     opencl::add(m)?;
+    elementwise::add(m)?;
     pool::add(m)?;
+    event_loop::add(m)?;
     gpu::add_cuda(m)?;
     gpu::add_rocm(m)?;
     derived::add(m)?;

@@ -1,9 +1,10 @@
 //! Tensors on the accelerator of `examples/new-device`, as a Python class, and another
 //! library that uses it.
 
-use dlpack_traits::backend::{Cpu, DeviceBuffer, MemoryRef, Prototype, WorkStream};
+use dlpack_traits::backend::{Backend as _, Cpu, DeviceBuffer, MemoryRef, Prototype, WorkStream};
 use dlpack_traits::ffi::kDLExtDev;
-use dlpack_traits::{DLPackExport, DataType, Device, Dims, python};
+use dlpack_traits::python::PyDeviceTensor;
+use dlpack_traits::{DLPackExport, DLPackImport, DataType, Device, Dims, ImportedStorage, python};
 use new_device::Npu;
 use new_device::consumer::Consumer;
 use new_device::runtime::{self, Address, Event, Stream};
@@ -46,6 +47,45 @@ impl Gate {
 pub(crate) struct OnNpu {
     data: DeviceBuffer<Npu>,
     shape: Vec<usize>,
+}
+
+/// `float32`s on the accelerator that another library made.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport, DLPackImport)]
+pub(crate) struct KeptOnNpu {
+    data: DeviceBuffer<Npu>,
+    shape: Vec<usize>,
+}
+
+#[pymethods]
+impl KeptOnNpu {
+    /// The argument, with the stream on which it is ready.
+    #[new]
+    fn new(x: PyDeviceTensor<'_, Npu, f32, 1>) -> PyResult<Self> {
+        Ok(Self { shape: x.dims().to_vec(), data: x.into_buffer()? })
+    }
+}
+
+/// The same without a backend.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport, DLPackImport)]
+pub(crate) struct StoredOnNpu {
+    data: ImportedStorage,
+    shape: Vec<usize>,
+}
+
+/// The first element of an argument, copied by work on its stream.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
+fn first_on_npu(py: Python<'_>, x: PyDeviceTensor<'_, Npu, f32, 1>) -> PyResult<f32> {
+    let (from, stream) = (x.as_ptr_on(x.stream())?, x.stream());
+    let mut first = [0.0_f32];
+    let to = MemoryRef { device: Device::CPU, data: first.as_mut_ptr().cast(), byte_offset: 0 };
+    // SAFETY: 1. The argument has an element, and so has the variable, until the wait ends.
+    unsafe { Npu::copy(stream, from, to, 4) }?;
+    let stream = stream.clone();
+    py.detach(|| stream.synchronize())?;
+    Ok(first[0])
 }
 
 fn stream() -> PyResult<WorkStream<Npu>> {
@@ -99,6 +139,11 @@ impl NpuConsumer {
         self.0.stream().handle().number()
     }
 
+    /// The protocol of stream objects of the accelerator.
+    fn __npu_stream__(&self) -> (u8, usize) {
+        (0, self.stream())
+    }
+
     /// Enqueues the sum of a tensor that was exported for the stream, and releases it.
     fn enqueue_sum(&self, tensor: &Taken) -> PyResult<()> {
         let managed = tensor.give()?;
@@ -143,6 +188,9 @@ fn npu_streams() -> usize {
 
 pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<OnNpu>().backends::<(Cpu, Npu)>().add(m)?;
+    python::class::<KeptOnNpu>().backends::<(Cpu, Npu)>().importable().add(m)?;
+    python::class::<StoredOnNpu>().backends::<(Cpu, Npu)>().importable().add(m)?;
+    m.add_function(wrap_pyfunction!(first_on_npu, m)?)?;
     m.add_class::<Gate>()?;
     m.add_class::<NpuConsumer>()?;
     m.add_function(wrap_pyfunction!(npu_streams, m)?)?;

@@ -20,18 +20,16 @@ fn borrowed_sums(py: Python<'_>, arrays: PyTensors<'_, f32>) -> Vec<f32> {
     py.detach(|| arrays.par_iter().map(|x| x.elements().iter().sum()).collect())
 }
 
-/// The sum of each row of one array, a part of the rows on each thread.
+/// The sum of each row of one array.
 #[pyfunction]
 fn row_sums(py: Python<'_>, x: PyTensor<'_, f32>) -> PyResult<Vec<f32>> {
-    py.detach(|| {
-        let parts: Vec<_> = x.elements().split_rows(rayon::current_num_threads()).collect();
-        let sums = parts.into_par_iter().map(|part| {
-            let mut sums = Vec::new();
-            part.elements().for_each_row(|row| sums.push(row.iter().sum::<f32>()))?;
-            Ok(sums)
-        });
-        Ok(sums.collect::<PyResult<Vec<_>>>()?.concat())
-    })
+    Ok(py.detach(|| x.elements().par_rows(|row| row.iter().sum::<f32>()))?)
+}
+
+/// The square root of each element.
+#[pyfunction]
+fn roots(py: Python<'_>, mut x: PyTensorMut<'_, f32>) {
+    py.detach(|| x.elements_mut().par_map_in_place(f32::sqrt));
 }
 
 /// Subtracts the first element of each row from the row.
@@ -56,6 +54,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     pool.add_function(wrap_pyfunction!(sums, m)?)?;
     pool.add_function(wrap_pyfunction!(borrowed_sums, m)?)?;
     pool.add_function(wrap_pyfunction!(row_sums, m)?)?;
+    pool.add_function(wrap_pyfunction!(roots, m)?)?;
     pool.add_function(wrap_pyfunction!(from_first, m)?)?;
     m.add_submodule(&pool)
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
 
-use dlpack_traits::python::{self, IntoPython, Numpy, PyOutput, PyTensor};
+use dlpack_traits::python::{self, IntoPython, Numpy, PyLike, PyOutput, PyTensor};
 use dlpack_traits::{
     DLPackExport, Describe, Description, DescriptionMut, Error, ImportedStorage, Lanes,
     OwnedTensor, SharedTensor, Storage,
@@ -65,12 +65,12 @@ fn matrix_like<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let matrix = Matrix::new(shape);
     let address = matrix.data.data().as_ptr().addr();
-    Ok((matrix.into_object_like(like.py(), like)?, address))
+    Ok((matrix.into_object_like(like.py(), like)?.into(), address))
 }
 
 /// The memory of an array, in the library of an object or a type.
 #[pyfunction]
-fn same_like<'py>(like: &Bound<'py, PyAny>, x: PyTensor<'py>) -> PyResult<Bound<'py, PyAny>> {
+fn same_like<'py>(like: &Bound<'py, PyAny>, x: PyTensor<'py>) -> PyResult<PyLike<'py>> {
     let tensor: ImportedStorage = ImportedStorage::new(x)?;
     tensor.into_object_like(like.py(), like)
 }
@@ -83,13 +83,13 @@ fn shaped(values: Vec<f64>, shape: Vec<i64>) -> PyResult<OwnedTensor<f64>> {
 
 /// Elements with lanes, which NumPy and PyTorch do not have.
 #[pyfunction]
-fn with_lanes<'py>(like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn with_lanes<'py>(like: &Bound<'py, PyAny>) -> PyResult<PyLike<'py>> {
     WithLanes(Counted::new(vec![Lanes([1.0, 2.0]); 3])).into_object_like(like.py(), like)
 }
 
 /// The Euclidean norm of each row.
 #[pyfunction]
-fn row_norms<'py>(py: Python<'py>, x: PyTensor<'py, f32, 2>) -> PyResult<Bound<'py, PyAny>> {
+fn row_norms<'py>(py: Python<'py>, x: PyTensor<'py, f32, 2>) -> PyResult<PyLike<'py>> {
     let [rows, columns] = x.dims();
     let values = x.elements().to_vec()?;
     let row = |row: usize| values.iter().skip(row.saturating_mul(columns)).take(columns);

@@ -1,7 +1,9 @@
-"""Completes generated type stubs by the methods that dlpack-traits adds at run time.
+"""Completes generated type stubs by what dlpack-traits adds, and by the types of arguments.
 
 ``maturin generate-stubs`` writes what PyO3 describes in the binary: functions, and the methods
-of ``#[pymethods]``. It does not see ``__dlpack__`` and other methods that ``python::add_class``
+of ``#[pymethods]``. With the feature ``stubs`` of dlpack-traits, arguments have the type
+``_SupportsDLPack``, and results in the caller's library the type ``_Array``, which this module
+defines. PyO3 does not see ``__dlpack__`` and other methods that ``python::add_class``
 adds to a class, so type checkers reject ``np.from_dlpack(image)``. This module imports the
 built module, and adds to the stub of each class the methods that the class has at run time:
 
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -61,6 +64,7 @@ METHODS = {
     "shape": PROPERTY.format(name="shape", type="tuple[int, ...]"),
     "ndim": PROPERTY.format(name="ndim", type="int"),
     "size": PROPERTY.format(name="size", type="int"),
+    "nbytes": PROPERTY.format(name="nbytes", type="int"),
     "dtype": PROPERTY.format(name="dtype", type="Any"),
     "device": PROPERTY.format(name="device", type="str"),
     "__array_interface__": PROPERTY.format(name="__array_interface__", type="dict[str, Any]"),
@@ -99,32 +103,81 @@ IMPORTS = {
     "Protocol": "from typing import Protocol",
     "Iterator": "from collections.abc import Iterator",
     "NDArray": "from numpy.typing import NDArray",
+    "TypeAlias": "from typing import TypeAlias",
+    "TypeVar": "from typing import TypeVar",
 }
+# The stub of NumPy has `__dlpack__` for arrays of numbers only, and that of JAX has neither its
+# keywords nor `__dlpack_device__`.
 SUPPORTS_DLPACK = """\
-class _SupportsDLPack(Protocol):
-    def __dlpack__(self, *, stream: Any = ..., max_version: Any = ...) -> Any: ...
-    def __dlpack_device__(self) -> Any: ...
+class _HasDLPack(Protocol):
+    def __dlpack__(self) -> Any: ...
+
+_SupportsDLPack: TypeAlias = NDArray[Any] | _HasDLPack
 """
+ARRAY = '_Array = TypeVar("_Array", bound=_SupportsDLPack)\n'
 
 
 def complete(stub: str, module: ModuleType) -> str:
     """Returns the stub with the methods that the classes of the module have at run time."""
+    defined = set(names_in(ast.parse(stub).body)) - {"__getattr__", "Incomplete"}
+    if not defined & public_names(module) and public_names(module):
+        raise SystemExit(
+            f"the stub of {module.__name__} has none of its names: PyO3 describes a module that is "
+            "written as `#[pymodule] mod name { #[pymodule_export] use super::function; }`, and not "
+            "one that is a function"
+        )
+    stub = with_arrays(stub)
     tree = ast.parse(stub)
     lines = stub.splitlines()
     missing = {node: additions(node, module) for node in tree.body if isinstance(node, ast.ClassDef)}
     # From the last to the first, so that the line numbers before stay valid.
     for node, methods in reversed(missing.items()):
         text = "".join(methods)
+        # PyO3 writes a class without methods in one line.
+        if text and node.body[0].lineno == node.lineno:
+            lines[node.lineno - 1] = lines[node.lineno - 1].removesuffix(" ...")
         # The methods are one level deeper than the class, whose body PyO3 indents by 4.
         lines[node.end_lineno : node.end_lineno] = [
             " " * 4 + line if line else line for line in text.splitlines()
         ]
     if is_complete(tree, module):
         lines = without_getattr(lines, tree, missing)
-    text = "\n".join(lines) + "\n"
-    if not any(missing.values()):
-        return text
-    return prelude(tree, "".join("".join(methods) for methods in missing.values())) + text
+    # The documentation of the module stays first.
+    first = tree.body[0].end_lineno or 0 if ast.get_docstring(tree) is not None else 0
+    documentation, rest = lines[:first], lines[first:]
+    text = "\n".join(rest) + "\n"
+    return "".join(f"{line}\n" for line in documentation) + prelude(tree, text) + text
+
+
+def with_arrays(stub: str) -> str:
+    """Gives the first array that a function takes the type of its result, if that is `_Array`."""
+    lines = stub.splitlines()
+    edits = []
+    for node in ast.walk(ast.parse(stub)):
+        if not isinstance(node, ast.FunctionDef) or node.returns is None:
+            continue
+        results = named(node.returns, "_Array")
+        if not results:
+            continue
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        given = [argument.annotation for argument in arguments if argument.annotation]
+        if any(named(annotation, "_Array") for annotation in given):
+            continue
+        arrays = [name for annotation in given for name in named(annotation, "_SupportsDLPack")]
+        if arrays:
+            edits.append((arrays[0], "_Array"))
+        else:
+            edits += [(name, "Any") for name in results]
+    # From the last to the first, so that the places before stay valid.
+    for name, text in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset))[::-1]:
+        line = lines[name.lineno - 1]
+        lines[name.lineno - 1] = line[: name.col_offset] + text + line[name.end_col_offset :]
+    return "\n".join(lines) + "\n"
+
+
+def named(node: ast.expr, name: str) -> list[ast.Name]:
+    """The places of a name in an annotation."""
+    return [place for place in ast.walk(node) if isinstance(place, ast.Name) and place.id == name]
 
 
 def additions(node: ast.ClassDef, module: ModuleType) -> list[str]:
@@ -161,10 +214,14 @@ def names_in(body: list[ast.stmt]) -> list[str]:
 
 def is_complete(tree: ast.Module, module: ModuleType) -> bool:
     """Whether the stub has every public name of the module."""
+    return public_names(module) <= set(names_in(tree.body))
+
+
+def public_names(module: ModuleType) -> set[str]:
+    """The public names of a module."""
     public = {name for name in vars(module) if not name.startswith("_")}
     # A package that maturin generates contains the binary as a module of its own name.
-    public.discard(module.__name__.rpartition(".")[2])
-    return public <= set(names_in(tree.body))
+    return public - {module.__name__.rpartition(".")[2]}
 
 
 def without_getattr(
@@ -183,18 +240,21 @@ def without_getattr(
     return lines
 
 
-def prelude(tree: ast.Module, added: str) -> str:
-    """The imports and the protocol that the added methods name, and the stub does not."""
+def prelude(tree: ast.Module, text: str) -> str:
+    """The imports, the protocol and the type of arrays that the stub names and does not define."""
     present = set(names_in(tree.body))
     protocol = ""
-    if "_SupportsDLPack" in added and "_SupportsDLPack" not in present:
+    if re.search(r"\b(_SupportsDLPack|_Array)\b", text) and "_SupportsDLPack" not in present:
         protocol = SUPPORTS_DLPACK + "\n"
+    if re.search(r"\b_Array\b", text) and "_Array" not in present:
+        protocol += ARRAY + "\n"
     imports = [
         line
         for name, line in IMPORTS.items()
-        if name in (added + protocol) and name not in present
+        if re.search(rf"(?<!\.)\b{name}\b", text + protocol) and name not in present
     ]
-    return "".join(f"{line}\n" for line in sorted(imports)) + protocol
+    separator = "\n" if imports and protocol else ""
+    return "".join(f"{line}\n" for line in sorted(imports)) + separator + protocol
 
 
 def main(arguments: list[str] | None = None) -> int:

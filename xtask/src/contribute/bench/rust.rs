@@ -4,7 +4,7 @@
 //! virtual environment has: an interpreter, NumPy and a C++ library.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::Outcome;
@@ -45,7 +45,7 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
         .env("CARGO_TARGET_DIR", &target)
         .env("RUSTFLAGS", super::ALIGNED)
         .env("PYO3_PYTHON", environment.executable())
-        .env("PATH", with_first(&environment.programs(), "PATH")?);
+        .env("PATH", run::path_with(&environment.programs())?);
     stage.run(&mut build)?;
     stage.done("built");
 
@@ -91,13 +91,6 @@ fn facts(checkout: &Checkout, environment: &Environment) -> Outcome<Facts> {
     };
     let (prefix, packages) = (prefix.to_owned(), packages.to_owned());
     Ok(Facts { libraries: vec![tvm.into(), python.into()], prefix, packages })
-}
-
-fn with_first(folder: &Path, variable: &str) -> Outcome<OsString> {
-    let rest = std::env::var_os(variable).unwrap_or_default();
-    join(
-        &std::iter::once(folder.to_owned()).chain(std::env::split_paths(&rest)).collect::<Vec<_>>(),
-    )
 }
 
 fn join(folders: &[PathBuf]) -> Outcome<OsString> {

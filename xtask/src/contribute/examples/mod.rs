@@ -5,14 +5,18 @@ mod crates;
 mod node;
 mod python;
 mod template;
+mod tvm_ffi;
+mod two_versions;
 
 use std::process::{Command, Stdio};
 
 pub(crate) use coming_from::coming_from;
 pub(crate) use crates::crates;
 pub(crate) use node::step as node;
-use python::{Place, PythonExample};
+use python::{Loading, Place, PythonExample};
 pub(crate) use template::{make as template_project, step as template};
+pub(crate) use tvm_ffi::step as tvm_ffi;
+pub(crate) use two_versions::step as two_versions;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
@@ -26,6 +30,7 @@ use crate::venv::Packages;
 const SAFETENSORS: PythonExample = PythonExample {
     name: "safetensors",
     module: Module { package: "mapped-weights", name: "mapped_weights", sources: None },
+    loading: Loading::Import,
     place: Place::Tests(Packages::Torch),
     program: "safetensors/main.py",
     workspace: None,
@@ -36,6 +41,7 @@ const SAFETENSORS: PythonExample = PythonExample {
 const FUNCTIONS: PythonExample = PythonExample {
     name: "functions",
     module: develop::FUNCTIONS,
+    loading: Loading::Import,
     place: Place::Tests(Packages::Base),
     program: "functions/test_functions.py",
     workspace: None,
@@ -46,6 +52,7 @@ const FUNCTIONS: PythonExample = PythonExample {
 const NOTEBOOK: PythonExample = PythonExample {
     name: "notebook",
     module: EXAMPLE,
+    loading: Loading::Import,
     place: Place::Tests(Packages::Base),
     program: "notebook/tour.py",
     workspace: None,
@@ -56,6 +63,7 @@ const NOTEBOOK: PythonExample = PythonExample {
 const WRAPPED: PythonExample = PythonExample {
     name: "wrapped",
     module: Module { package: "dlpack-wrapped", name: "dlpack_wrapped", sources: None },
+    loading: Loading::Import,
     place: Place::Tests(Packages::Base),
     program: "wrapped/main.py",
     workspace: Some("wrapped"),
@@ -66,6 +74,7 @@ const WRAPPED: PythonExample = PythonExample {
 const SHARED_MEMORY: PythonExample = PythonExample {
     name: "shared-memory",
     module: Module { package: "dlpack-frames", name: "dlpack_frames", sources: None },
+    loading: Loading::Import,
     place: Place::Tests(Packages::Torch),
     program: "shared-memory/main.py",
     workspace: Some("shared-memory"),
@@ -78,6 +87,7 @@ const RANKS: Module = Module { package: "dlpack-ranks", name: "dlpack_ranks", so
 const MPI: PythonExample = PythonExample {
     name: "mpi",
     module: RANKS,
+    loading: Loading::Import,
     place: Place::Engines,
     program: "ranks/mpi.py",
     workspace: None,
@@ -88,6 +98,7 @@ const MPI: PythonExample = PythonExample {
 const GLOO: PythonExample = PythonExample {
     name: "gloo",
     module: RANKS,
+    loading: Loading::Import,
     place: Place::Tests(Packages::Torch),
     program: "ranks/gloo.py",
     workspace: None,
@@ -98,8 +109,31 @@ const GLOO: PythonExample = PythonExample {
 const RAY: PythonExample = PythonExample {
     name: "ray",
     module: RANKS,
+    loading: Loading::Import,
     place: Place::Engines,
     program: "ranks/store.py",
+    workspace: None,
+    launcher: None,
+    prepare: None,
+};
+
+const TORCH_OPERATORS: PythonExample = PythonExample {
+    name: "torch-operators",
+    module: Module { package: "dlpack-torch-operators", name: "row_kernels", sources: None },
+    loading: Loading::Import,
+    place: Place::Tests(Packages::Torch),
+    program: "torch-operators/test_operators.py",
+    workspace: None,
+    launcher: None,
+    prepare: None,
+};
+
+const JAX_FFI: PythonExample = PythonExample {
+    name: "jax-ffi",
+    module: Module { package: "dlpack-jax-ffi", name: "jax_rows", sources: None },
+    loading: Loading::Library,
+    place: Place::Tests(Packages::Full),
+    program: "jax-ffi/test_handlers.py",
     workspace: None,
     launcher: None,
     prepare: None,
@@ -109,7 +143,7 @@ const RAY: PythonExample = PythonExample {
 type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
 
 /// Those that `example` runs, and what each shows.
-const EXAMPLES: [Example; 11] = [
+const EXAMPLES: [Example; 15] = [
     ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
     ("node", "typed arrays of Node.js over memory of Rust, and the reverse", node::run),
     ("functions", "functions that accept, change and return arrays, and their tests", |at| {
@@ -130,6 +164,12 @@ const EXAMPLES: [Example; 11] = [
     ),
     ("mpi", "two ranks of MPI add up memory of Rust; no NumPy in between", |at| MPI.run(at)),
     ("gloo", "the same with torch.distributed", |at| GLOO.run(at)),
+    ("two-versions", "two versions of the crate exchange tensors", two_versions::run),
+    ("torch-operators", "operators of PyTorch with gradients, under torch.compile", |at| {
+        TORCH_OPERATORS.run(at)
+    }),
+    ("jax-ffi", "handlers of XLA, which jitted functions of JAX call", |at| JAX_FFI.run(at)),
+    ("tvm-ffi", "functions of tvm-ffi in Rust, called by Rust and by Python", tvm_ffi::run),
     ("ray", "memory of Rust into Ray's object store, with one copy", |at| RAY.run(at)),
 ];
 
@@ -137,7 +177,7 @@ const EXAMPLES: [Example; 11] = [
 pub(crate) fn example(checkout: &Checkout, name: Option<&str>) -> Outcome {
     let Some(name) = name else {
         for (name, shows, _) in EXAMPLES {
-            println!("{name:14} {shows}");
+            println!("{name:16} {shows}");
         }
         return Ok(());
     };
@@ -162,6 +202,14 @@ pub(crate) fn notebook(context: &Context, stage: &mut Stage) -> Ending {
 
 pub(crate) fn wrapped(context: &Context, stage: &mut Stage) -> Ending {
     WRAPPED.step(context, stage)
+}
+
+pub(crate) fn torch_operators(context: &Context, stage: &mut Stage) -> Ending {
+    TORCH_OPERATORS.step(context, stage)
+}
+
+pub(crate) fn jax_ffi(context: &Context, stage: &mut Stage) -> Ending {
+    JAX_FFI.step(context, stage)
 }
 
 /// A publisher and a subscriber, in two processes.

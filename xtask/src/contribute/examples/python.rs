@@ -22,6 +22,8 @@ pub(super) struct PythonExample {
     /// What its command calls it.
     pub(super) name: &'static str,
     pub(super) module: Module,
+    /// What Python does with it.
+    pub(super) loading: Loading,
     pub(super) place: Place,
     /// From `examples` on.
     pub(super) program: &'static str,
@@ -35,6 +37,15 @@ pub(super) struct PythonExample {
 
 /// See [`PythonExample::prepare`].
 pub(super) type Prepare = fn(&Checkout, &Environment, &mut Stage) -> Outcome<Vec<PathBuf>>;
+
+/// How the program loads what was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loading {
+    /// `import`.
+    Import,
+    /// As a shared library without Python; its path is the first argument of the program.
+    Library,
+}
 
 /// In which environment.
 #[derive(Clone, Copy, Debug)]
@@ -94,11 +105,17 @@ impl PythonExample {
             build.modules = checkout.engines_venv().with_file_name("python");
         }
         build.run(checkout, &environment.interpreter, &[self.module], stage)?;
-        check_import(&mut environment.python(checkout), self.module, &build.modules, stage)?;
-        let arguments = match self.prepare {
-            Some(prepare) => prepare(checkout, environment, stage)?,
-            None => Vec::new(),
+        let mut arguments = match self.loading {
+            Loading::Import => {
+                let python = &mut environment.python(checkout);
+                check_import(python, self.module, &build.modules, stage)?;
+                Vec::new()
+            }
+            Loading::Library => vec![build.installed(self.module)],
         };
+        if let Some(prepare) = self.prepare {
+            arguments.extend(prepare(checkout, environment, stage)?);
+        }
         let mut program = environment.python(checkout);
         if let Some([launcher, words @ ..]) = self.launcher {
             program = Command::new(environment.programs().join(launcher));

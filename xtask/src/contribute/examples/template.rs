@@ -16,14 +16,34 @@ use crate::venv;
 /// What the project is called, and its module.
 const NAMES: [(&str, &str); 2] =
     [("{{project-name}}", "my-tensors"), ("{{crate_name}}", "my_tensors")];
-/// The feature of PyO3 that describes functions and classes in the binary.
-const STUBS: &str = "pyo3/experimental-inspect";
-/// Fails unless mypy rejects a name that the stub does not have.
+/// The feature that describes functions, classes and the types of arrays in the binary.
+const STUBS: &str = "dlpack-traits/stubs";
+/// Fails unless mypy rejects names that the stub does not have, and an argument that is no array.
 const REJECTED: &str = "
 import subprocess, sys
-code = 'import my_tensors; my_tensors.Image.gradient(1, 1).nothing; my_tensors.nothing'
+code = 'import my_tensors; my_tensors.Image.gradient(1, 1).nothing; my_tensors.nothing; my_tensors.mean([1])'
 done = subprocess.run([sys.executable, '-m', 'mypy', '--strict', '-c', code], capture_output=True, text=True)
 assert done.stdout.count('attr-defined') == 2, done.stdout
+assert done.stdout.count('arg-type') == 1, done.stdout
+";
+/// The calls of the README, which both type checkers accept in strict mode, and one that they reject.
+const FRONT_PAGE: &str = "
+import pathlib, subprocess, sys
+accepted = '''# pyright: strict
+import camera
+import numpy as np
+from numpy.typing import NDArray
+
+image = camera.black(480, 640)
+print(np.from_dlpack(image).shape, np.asarray(image))
+sums: NDArray[np.float32] = camera.row_sums(np.zeros((2, 3), np.float32))
+camera.halve(sums)
+'''
+for code, errors in [(accepted, 0), (accepted + 'camera.row_sums([[1.0]])\\n', 1)]:
+    pathlib.Path('session.py').write_text(code)
+    for tool in [['mypy', '--strict'], ['pyright', '--pythonpath', sys.executable]]:
+        done = subprocess.run([sys.executable, '-m', *tool, 'session.py'], capture_output=True, text=True)
+        assert done.stdout.count(' error: ') == errors, done.stdout
 ";
 /// Prints the prefix of the interpreter, and the folder of its library.
 const LIBRARY: &str = "
@@ -53,10 +73,10 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     make(checkout, &project)?;
 
     let maturin = venv::ensure_maturin(checkout, Interpreter::find(checkout)?, stage)?;
-    let maturin = |stage: &mut Stage, command: &[&str], out: &Path| {
+    let maturin = |stage: &mut Stage, project: &Path, command: &[&str], out: &Path| {
         let mut maturin = Command::new(maturin.programs().join("maturin"));
         maturin
-            .current_dir(&project)
+            .current_dir(project)
             .env("CARGO_TERM_COLOR", "never")
             .env_remove("CARGO_MANIFEST_DIR")
             .args(command)
@@ -71,35 +91,38 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     let place = project.join(".venv");
     stage.run(Command::new(&interpreter.executable).args(["-m", "venv"]).arg(&place))?;
     let python = venv::python_of(&place);
-    let install = |stage: &mut Stage, wheels: &Path, more: &[&str]| {
+    let install = |stage: &mut Stage, what: &[&str]| {
         let mut pip = Command::new(&python);
         pip.current_dir(checkout.root())
             .args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"])
-            .args(["--disable-pip-version-check", "--find-links"])
-            .arg(wheels)
-            .args(more)
-            .arg(NAMES[0].1);
+            .arg("--disable-pip-version-check")
+            .args(what);
         stage
             .run(&mut pip)
             .map_err(|_| "pip cannot install the new wheel, or what tests it.".to_owned())
     };
-
-    // The stub that PyO3 describes, which the tool completes by what the class has at run time.
-    let [untyped, stubs, wheels] =
-        ["dist-without-stub", "stubs", "dist"].map(|folder| project.join(folder));
-    maturin(stage, &["build"], &untyped)?;
-    maturin(stage, &["generate-stubs"], &stubs)?;
-    install(stage, &untyped, &["--requirement", "requirements/template.txt"])?;
-    let mut complete = Command::new(&python);
-    complete
-        .current_dir(&project)
-        .arg(checkout.root().join("tools/doctor/python/dlpack_doctor/stubs.py"))
-        .arg(NAMES[1].1)
-        .arg(stubs.join(NAMES[1].1).join("__init__.pyi"))
-        .args(["--out", &format!("{}.pyi", NAMES[1].1)]);
-    stage.run(&mut complete)?;
-    maturin(stage, &["build"], &wheels)?;
-    install(stage, &wheels, &["--force-reinstall", "--no-deps"])?;
+    // The stub that PyO3 describes, which the tool completes by what the classes have at run time.
+    let stub = |stage: &mut Stage, project: &Path, name: &str, out: &Path| -> Outcome {
+        let folder = checkout.target().join("template/stubs").join(name);
+        maturin(stage, project, &["generate-stubs"], &folder)?;
+        let library = checkout.target().join(format!("template/target/maturin/lib{name}.so"));
+        std::fs::copy(&library, folder.join(format!("{name}.so")))
+            .map_err(|error| format!("{} cannot be copied ({error}).", library.display()))?;
+        let mut complete = Command::new(&python);
+        complete
+            .env("PYTHONPATH", &folder)
+            .arg(checkout.root().join("tools/doctor/python/dlpack_doctor/stubs.py"))
+            .arg(name)
+            .arg(folder.join(name).join("__init__.pyi"))
+            .arg("--out")
+            .arg(out);
+        stage.run(&mut complete)
+    };
+    let wheels = project.join("dist");
+    install(stage, &["--requirement", "requirements/template.txt"])?;
+    stub(stage, &project, NAMES[1].1, &project.join(format!("{}.pyi", NAMES[1].1)))?;
+    maturin(stage, &project, &["build"], &wheels)?;
+    install(stage, &["--no-index", "--find-links", &wheels.to_string_lossy(), NAMES[0].1])?;
 
     let interpreter = python.to_string_lossy();
     for tool in [&["pytest", "-q"][..], &["mypy"], &["pyright", "--pythonpath", &interpreter]] {
@@ -107,11 +130,56 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     }
     stage.run(Command::new(&python).current_dir(&project).args(["-c", REJECTED]))?;
     test_in_rust(checkout, &project, &python, stage)?;
-    // This environment has mypy.
-    let stubs = checkout.root().join("examples/functions/stubs/check.py");
-    stage.run(Command::new(&python).arg(stubs))?;
-    stage.note("a project of the template: its wheel installs, pytest, mypy and pyright accept it and its stub");
+
+    // Of two more modules, in the environment that has mypy.
+    let functions = checkout.root().join("examples/functions");
+    let generated = checkout.target().join("template/stubs/array_functions.pyi");
+    stub(stage, &functions, "array_functions", &generated)?;
+    expect_equal(&generated, &functions.join("stubs/array_functions/__init__.pyi"))?;
+    stage.run(Command::new(&python).arg(functions.join("stubs/check.py")))?;
+    let front_page = checkout.target().join("template/camera");
+    camera(checkout, &front_page)?;
+    stub(stage, &front_page, "camera", &front_page.join("camera.pyi"))?;
+    stage.run(Command::new(&python).current_dir(&front_page).args(["-c", FRONT_PAGE]))?;
+    stage.note(
+        "a project of the template: its wheel installs, pytest, mypy and pyright accept it and its \
+         stub, and those of the README's module and of examples/functions",
+    );
     Ok(())
+}
+
+/// Compares a generated stub with the one of the repository, or writes it there.
+fn expect_equal(generated: &Path, kept: &Path) -> Outcome {
+    let text = |path: &Path| {
+        std::fs::read_to_string(path)
+            .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
+    };
+    if std::env::var_os("DLPACK_BLESS").is_some() {
+        std::fs::copy(generated, kept)
+            .map_err(|error| format!("{} cannot be written ({error}).", kept.display()))?;
+    }
+    if text(generated)? == text(kept)? {
+        return Ok(());
+    }
+    Err(format!(
+        "{} is not the generated stub: run `DLPACK_BLESS=1 cargo xtask example template`.",
+        kept.display()
+    ))
+}
+
+/// Makes a project of the first block of Rust in the README.
+fn camera(checkout: &Checkout, project: &Path) -> Outcome {
+    let failed = |error| format!("the project {} cannot be made ({error}).", project.display());
+    let readme = std::fs::read_to_string(checkout.root().join("README.md")).map_err(failed)?;
+    let code = readme.split("```").find_map(|block| block.strip_prefix("rust,"));
+    let (_, code) = code.and_then(|code| code.split_once('\n')).ok_or("README.md has no code.")?;
+    let manifest = checkout.root().join("examples/template/Cargo.toml");
+    let manifest = std::fs::read_to_string(manifest).map_err(failed)?;
+    let manifest = NAMES.iter().fold(manifest, |text, (name, _)| text.replace(name, "camera"));
+    std::fs::create_dir_all(project.join("src")).map_err(failed)?;
+    std::fs::write(project.join("Cargo.toml"), manifest).map_err(failed)?;
+    std::fs::write(project.join("src/lib.rs"), code).map_err(failed)?;
+    use_these_crates(checkout, project)
 }
 
 /// `cargo test` links with Python's library.

@@ -27,7 +27,7 @@ pub(crate) struct Mutant {
     pub(crate) rules: Vec<String>,
     /// What the mutated code does.
     pub(crate) words: String,
-    /// The test, as `docs/SAFETY.md` names it.
+    /// The test, as `docs/soundness.md` names it.
     pub(crate) test: String,
     /// The runner of the test.
     pub(crate) with: Runner,

@@ -24,13 +24,14 @@ const OUTSIDE: [&str; 10] = [
 ];
 
 /// The pages of the guide that each show one task of a function over arrays.
-const FUNCTION_PAGES: [&str; 9] = [
+const FUNCTION_PAGES: [&str; 10] = [
     "accept_array",
     "keep_argument",
     "return_array",
     "change_in_place",
     "release_gil",
     "rayon",
+    "async_functions",
     "device_functions",
     "generic_tensors",
     "errors",

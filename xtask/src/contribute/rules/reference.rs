@@ -1,4 +1,4 @@
-//! Tests by name, as `docs/SAFETY.md` and the mutants write them.
+//! Tests by name, as `docs/soundness.md` and the mutants write them.
 
 use std::path::{Path, PathBuf};
 

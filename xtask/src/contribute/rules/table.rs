@@ -1,4 +1,4 @@
-//! The rows of the rule tables in `docs/SAFETY.md`.
+//! The rows of the rule tables in `docs/soundness.md`.
 
 /// One rule, or several with one mechanism.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ fn row(line: &str) -> Option<Result<Row, String>> {
         return None;
     }
     let [_, threat, mechanism, tests] = cells[..] else {
-        return Some(Err(format!("docs/SAFETY.md: the row of {id} has not four columns.")));
+        return Some(Err(format!("docs/soundness.md: the row of {id} has not four columns.")));
     };
     let tests = tests.split(", ").filter(|test| !test.is_empty());
     Some(Ok(Row {

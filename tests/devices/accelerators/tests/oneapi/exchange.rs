@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dlpack_accelerator_tests::sycl::{Ref, Sycl, sycl};
 use dlpack_traits::backend::{
-    Attributes, Backends, Cpu, DeviceBuffer, FreeOrder, OneApi, Prototype, UsmKind, WorkStream,
-    copy_on_device, copy_to_host,
+    Attributes, Backends, Cpu, DeviceBuffer, FreeOrder, MemoryRange, OneApi, Prototype, UsmKind,
+    WorkStream, copy_on_device, copy_to_host,
 };
 use dlpack_traits::{
     AsLayout, DLPackExport, DataType, Describe, Description, Dims, Error, Flags, ImportedStorage,
@@ -93,7 +93,7 @@ fn memory_of_every_kind_is_exported_and_imported() -> Result<(), Error> {
         let found = OneApi::recognize(first, imported.device())?;
         assert_eq!((found.device(), found.kind()), (sycl.device(), kind));
         let host_accessible = kind != UsmKind::Device;
-        let known = OneApi::attributes(first, imported.device())?;
+        let known = OneApi::pointer_attributes(first, imported.device())?;
         assert_eq!(known, Attributes { device: sycl.device(), host_accessible });
 
         let taken = Taken::new(imported)?;
@@ -132,8 +132,7 @@ fn foreign_memory_is_adopted() -> Result<(), Error> {
     // SAFETY: 1. to 5. The test's own memory, filled on that queue, freed at once.
     let buffer = unsafe {
         DeviceBuffer::<OneApi>::from_raw_parts(
-            data,
-            64,
+            MemoryRange::new(data, 64),
             DataType::U8,
             stream,
             owner,

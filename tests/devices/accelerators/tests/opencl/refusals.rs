@@ -137,7 +137,7 @@ fn tensors_beyond_their_buffers_are_refused() -> Result<(), Error> {
 #[test]
 fn handles_are_not_classified() {
     for Cl { device, .. } in devices() {
-        let asked = OpenCl::attributes(ptr::null(), device);
+        let asked = OpenCl::pointer_attributes(ptr::null(), device);
         assert_eq!(asked, Err(Error::Unsupported { device, what: "pointer attributes" }));
     }
 }

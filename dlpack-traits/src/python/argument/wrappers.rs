@@ -1,0 +1,224 @@
+//! Arguments that wrap others, or build a struct: of a bounded size [`AtMost`], without a meaning beyond
+//! the elements [`Exact`], of a type that derives `DLPackImport` [`FromTensor`].
+
+use alloc::format;
+use core::ops::{Deref, DerefMut};
+
+use pyo3::Borrowed;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use super::advice::mismatched;
+use super::checks;
+use crate::import::{AnyElement, DLPackImport, ImportError, ImportPolicy};
+use crate::python::convert::{class_name, discard, is_exit};
+use crate::python::import::from_dlpack::import_unexplained;
+use crate::python::import::import_options::ImportOptions;
+use crate::python::import::object_kind::ObjectKind;
+use crate::python::numpy::NumPy;
+
+/// An argument of a `#[pyfunction]` or a method that is built from an array: a struct
+/// that derives [`DLPackImport`].
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::python::FromTensor;
+/// use dlpack_traits::{DLPackImport, ImportedStorage};
+/// use pyo3::prelude::*;
+///
+/// /// `_` is a dimension of any size, which no field contains.
+/// #[derive(DLPackImport)]
+/// #[dlpack(shape(_, 3))]
+/// struct Points { data: ImportedStorage<f64> }
+///
+/// #[pyfunction]
+/// fn largest(points: FromTensor<Points>) -> PyResult<f64> {
+///     Ok(points.data.elements()?.iter().fold(f64::NEG_INFINITY, f64::max))
+/// }
+/// ```
+///
+/// The field `0` is the value; methods of the struct can be called on the argument
+/// itself. The wrapper exists because PyO3 converts the arguments of a function by its own
+/// trait, and a struct that is a `#[pyclass]` already implements it.
+///
+/// # Errors
+///
+/// Python raises `TypeError` if the argument is not an array, or has a dtype that the
+/// struct does not accept; `ValueError` for every other requirement of the struct, and for
+/// a value that its `validate` rejects; and what the array's `__dlpack__` raises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FromTensor<T>(pub T);
+
+impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
+    type Error = PyErr;
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: pyo3::inspect::PyStaticExpr = super::super::stubs::SUPPORTS_DLPACK;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let tensor = checks::import::<AnyElement>(&object)?;
+        let (dtype, device) = (tensor.dtype(), tensor.device());
+        match T::from_dlpack(tensor) {
+            Ok(value) => Ok(Self(value)),
+            Err(error) => Err(mismatched(&object, dtype, device, error)),
+        }
+    }
+}
+
+impl<T> Deref for FromTensor<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for FromTensor<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+/// An array argument whose elements have together at most `BYTES` bytes.
+///
+/// A broadcast array may have any number of elements in memory of one byte, and a function that
+/// copies it allocates memory for all of them. This bounds what a caller can make it allocate; it
+/// is checked before [`Convert`](super::Convert) and [`FromTensor`](super::FromTensor) copy.
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::python::{AtMost, Convert, PyTensor};
+/// use pyo3::prelude::*;
+///
+/// /// Up to 64 MiB, which are sorted in a copy.
+/// #[pyfunction]
+/// fn median(x: AtMost<Convert<PyTensor<'_, f64>>, { 64 << 20 }>) -> PyResult<f64> {
+///     let mut values = x.elements().to_vec()?;
+///     values.sort_by(f64::total_cmp);
+///     Ok(values[values.len() / 2])
+/// }
+/// ```
+///
+/// It wraps every argument. The bytes are those of the tensor that is passed, before a conversion.
+/// Objects that are not tensors, such as lists, are not bounded: they have their elements in memory.
+/// A [`PyTensor`](super::PyTensor) copies nothing, so a function with such an argument may also
+/// compare [`nbytes`](crate::ImportedTensor::nbytes) itself.
+///
+/// # Errors
+///
+/// `ValueError` for more bytes, `TypeError` for a capsule, which can be imported only once, and
+/// those of the argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtMost<A, const BYTES: u64>(pub A);
+
+impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
+    for AtMost<A, BYTES>
+{
+    type Error = PyErr;
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: pyo3::inspect::PyStaticExpr = A::INPUT_TYPE;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_exact_instance_of::<PyCapsule>() {
+            return Err(PyTypeError::new_err(
+                "expected an object with `__dlpack__`, got a capsule, whose size cannot be \
+                 checked first; pass the object that it was made of",
+            ));
+        }
+        match import_unexplained(&object, &ImportOptions::new()) {
+            Ok(tensor) => {
+                let policy = ImportPolicy::new().max_bytes(BYTES);
+                policy.check_nbytes(tensor.nbytes()).map_err(ImportError::from)?;
+            }
+            Err(error) if is_exit(object.py(), &error) => return Err(error),
+            // The argument has the better error, or converts the object.
+            Err(error) => discard(object.py(), error),
+        }
+        A::extract(object).map(Self).map_err(Into::into)
+    }
+}
+
+impl<A, const BYTES: u64> Deref for AtMost<A, BYTES> {
+    type Target = A;
+
+    #[inline]
+    fn deref(&self) -> &A {
+        &self.0
+    }
+}
+
+impl<A, const BYTES: u64> DerefMut for AtMost<A, BYTES> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut A {
+        &mut self.0
+    }
+}
+
+/// An array argument that rejects objects whose class adds a meaning to a NumPy array, such as a
+/// unit: those of a subclass of `numpy.ndarray`, and those without a `__dlpack__` of their own
+/// that NumPy converts by `__array__` (`pint.Quantity`, `pandas.Series`).
+///
+/// The other arguments read the array of such an object, and drop everything else. Only masked
+/// arrays with a masked element are rejected always.
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::python::{Exact, PyTensor};
+/// use pyo3::prelude::*;
+///
+/// /// The sum of numbers without a unit.
+/// #[pyfunction]
+/// fn sum(x: Exact<PyTensor<'_, f64>>) -> f64 {
+///     x.elements().iter().sum()
+/// }
+/// ```
+///
+/// It wraps every argument: [`PyTensor`](super::PyTensor), [`PyTensorMut`](super::PyTensorMut),
+/// [`Convert`](super::Convert), [`FromTensor`](super::FromTensor). Classes of other libraries are
+/// accepted, subclasses too: `torch.nn.Parameter` is one.
+///
+/// # Errors
+///
+/// `TypeError`, and those of the argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exact<A>(pub A);
+
+impl<'a, 'py, A: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Exact<A> {
+    type Error = PyErr;
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: pyo3::inspect::PyStaticExpr = A::INPUT_TYPE;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if !NumPy::is_array_class(&object.get_type())? {
+            check_class(&object)?;
+        }
+        A::extract(object).map(Self).map_err(Into::into)
+    }
+}
+
+/// Rejects an object of a subclass of NumPy's arrays, and one that only NumPy can convert.
+fn check_class(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    if !matches!(ObjectKind::of(object)?, ObjectKind::NumPy | ObjectKind::Array) {
+        return Ok(());
+    }
+    let class = class_name(&object.get_type())?;
+    Err(PyTypeError::new_err(format!(
+        "expected an array without a unit or another meaning, got {class}, of which only the \
+         elements would be read; pass `numpy.asarray(x)`"
+    )))
+}
+
+impl<A> Deref for Exact<A> {
+    type Target = A;
+
+    #[inline]
+    fn deref(&self) -> &A {
+        &self.0
+    }
+}
+
+impl<A> DerefMut for Exact<A> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut A {
+        &mut self.0
+    }
+}

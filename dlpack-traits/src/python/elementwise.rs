@@ -1,0 +1,324 @@
+//! Functions of elements as functions of arrays: [`elementwise`].
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::argument::{Operand, PyTensorMut};
+use super::interpreter::detached;
+use super::result::{IntoPython, PyLike};
+use crate::dims::Dims;
+use crate::dtype::DataType;
+use crate::element::{Element, Readable};
+use crate::export::OwnedTensor;
+use crate::import::{Arguments, CastError, ElementFn, ImportedTensor, Map, kind_of};
+
+/// Applies a function of elements to arrays: of any library, in any layout, broadcast by NumPy's rules,
+/// and mixed with numbers.
+///
+/// [`with`](Elementwise::with) adds a function for one combination of element types, and
+/// [`finish`](Elementwise::finish) returns the result in the library of the first array:
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::python::{Operand, PyLike, PyTensorMut, elementwise};
+/// use pyo3::prelude::*;
+///
+/// /// The length of the hypotenuse.
+/// #[pyfunction]
+/// #[pyo3(signature = (x, y, *, out=None, threads=1))]
+/// fn hypot<'py>(
+///     py: Python<'py>,
+///     x: Operand<'py>,
+///     y: Operand<'py>,
+///     out: Option<PyTensorMut<'py>>,
+///     threads: usize,
+/// ) -> PyResult<PyLike<'py>> {
+///     elementwise(py, [x, y]).out(out).threads(threads).with(f32::hypot).with(f64::hypot).finish()
+/// }
+/// ```
+///
+/// # Types
+///
+/// The first function is called whose argument types keep every value of the arrays; integers are
+/// also computed as `float64`. So functions of smaller types come first, and `int32` is computed by
+/// `f64::hypot` here, `float16` by `f32::hypot`. A number of Python adapts to the arrays: with a
+/// `float32` array, `2.0` is a `float32`. A `float` beside integers only is a `float64`, as in NumPy.
+///
+/// Arguments and results are element types without axes: also `bool`, `Complex`, `f16` and `bf16`.
+pub const fn elementwise<'py, const N: usize>(
+    py: Python<'py>,
+    operands: [Operand<'py>; N],
+) -> Elementwise<'py, N> {
+    Elementwise { py, operands, out: None, threads: 1, accepted: Vec::new(), result: None }
+}
+
+/// A call of an elementwise function, which [`elementwise`] begins.
+#[must_use = "`finish` returns the result"]
+pub struct Elementwise<'py, const N: usize> {
+    py: Python<'py>,
+    operands: [Operand<'py>; N],
+    out: Option<PyTensorMut<'py>>,
+    threads: usize,
+    /// The arguments of the functions that were not called.
+    accepted: Vec<&'static [DataType]>,
+    result: Option<PyResult<PyLike<'py>>>,
+}
+
+impl<'py, const N: usize> Elementwise<'py, N> {
+    /// Writes the results to an array, which is returned: of the type of the results, and of the shape of
+    /// the operands or one to which they are broadcast. It may share memory with them.
+    pub fn out(self, out: Option<PyTensorMut<'py>>) -> Self {
+        Self { out, ..self }
+    }
+
+    /// Computes on at most that many threads. The default is the calling one. Arrays of less than
+    /// 256 KiB are computed on one.
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Adds a function for one combination of element types, and calls it if the operands are computed as
+    /// these types and no function before was called. If the arrays are large, other Python threads run
+    /// meanwhile.
+    ///
+    /// A function that panics raises `PanicException`; `out` is then partly written.
+    #[expect(clippy::needless_pass_by_value, reason = "closures are written in the call")]
+    pub fn with<A: Arguments, F>(mut self, f: F) -> Self
+    where
+        F: ElementFn<A>,
+        F::Output: Send + 'static,
+    {
+        const {
+            assert!(A::DTYPES.len() == N, "the function needs one argument for each operand");
+            assert!(
+                F::Output::AXES.is_empty(),
+                "a result is a type such as `f32`, and not an array"
+            );
+        }
+        if self.result.is_some() {
+            return self;
+        }
+        let arrays = self.operands.iter().filter_map(Operand::array);
+        let most = arrays.filter_map(|array| kind_of(array.dtype())).max();
+        if self.operands.iter().zip(A::DTYPES).all(|(operand, &to)| operand.fits(to, most)) {
+            self.result = Some(self.compute::<A, F>(&f));
+        } else {
+            self.accepted.push(A::DTYPES);
+        }
+        self
+    }
+
+    /// Returns the result in the library of the first array, or `out`. Numbers only make a scalar of NumPy.
+    ///
+    /// # Errors
+    ///
+    /// `TypeError` if no function computes the types of the operands, and for an `out` of another type;
+    /// `ValueError` for shapes that cannot be broadcast together; `OverflowError` for a number that the type
+    /// of the arrays does not have; `MemoryError`; what the library raises.
+    pub fn finish(self) -> PyResult<PyLike<'py>> {
+        match self.result {
+            Some(result) => result,
+            None => Err(self.not_computed()),
+        }
+    }
+
+    /// Calls a function whose types the operands have, or are converted to.
+    fn compute<A: Arguments, F>(&mut self, f: &F) -> PyResult<PyLike<'py>>
+    where
+        F: ElementFn<A>,
+        F::Output: Send + 'static,
+    {
+        let (py, operands, threads) = (self.py, &self.operands, self.threads);
+        let shape = operands.iter().try_fold(Cow::Borrowed(&[][..]), |shape, operand| {
+            broadcast(&shape, operand.tensor().shape()).ok_or_else(|| not_together(operands))
+        })?;
+        let Some(mut out) = self.out.take() else {
+            let mut result = OwnedTensor::<F::Output>::zeroed(&shape[..])?;
+            let to = result.as_mut_slice();
+            run(py, to.len(), || {
+                let made = made_for(operands, A::DTYPES, &shape)?;
+                Map::<A, F>::new(&chosen(operands, &made), &shape, f)?.to_slice(to, threads)?;
+                Ok(())
+            })?;
+            return returned(py, result, operands);
+        };
+        if out.dtype() != F::Output::DTYPE {
+            return Err(out.dtype_error(py, "out", &[F::Output::DTYPE]));
+        }
+        let to_shape = Dims::of(out.shape())?.into_owned()?;
+        let to_shape = to_shape.as_slice();
+        if broadcast(&shape, to_shape).as_deref() != Some(to_shape) {
+            return Err(PyValueError::new_err(format!(
+                "expected `out` of shape {}, got {}",
+                Tuple(&shape),
+                Tuple(to_shape)
+            )));
+        }
+        let overlaps = |operand: &Operand<'_>| {
+            let from = operand.tensor();
+            let is_same = from.data_ptr() == out.data_ptr()
+                && from.shape() == out.shape()
+                && from.strides() == out.strides();
+            !is_same && from.overlaps(&out)
+        };
+        let overlaps = operands.iter().any(overlaps);
+        let len = usize::try_from(out.numel()).unwrap_or(0);
+        run(py, len, || {
+            let made = made_for(operands, A::DTYPES, to_shape)?;
+            let from = chosen(operands, &made);
+            let map = Map::<A, F>::new(&from, to_shape, f)?;
+            let mut to = out.elements_mut::<F::Output>()?;
+            if overlaps {
+                let mut results = OwnedTensor::<F::Output>::zeroed(to_shape)?;
+                map.to_slice(results.as_mut_slice(), threads)?;
+                to.copy_from_slice(results.as_slice())?;
+            } else {
+                map.to_elements(&to, threads)?;
+            }
+            Ok(())
+        })?;
+        Ok(out.as_object().bind(py).clone().into())
+    }
+
+    /// The error for operands that no function computes.
+    #[cold]
+    fn not_computed(&self) -> PyErr {
+        let accepted = |at: usize| {
+            let mut types: Vec<DataType> = Vec::new();
+            for dtype in self.accepted.iter().filter_map(|types| types.get(at)) {
+                if !types.contains(dtype) {
+                    types.push(*dtype);
+                }
+            }
+            types
+        };
+        for (at, operand) in self.operands.iter().enumerate() {
+            let types = accepted(at);
+            if !types.iter().any(|&to| operand.fits(to, None)) {
+                return operand.dtype_error(self.py, &types);
+            }
+        }
+        let list = |types: &mut dyn Iterator<Item = DataType>| {
+            let names: Vec<String> = types.map(|dtype| dtype.to_string()).collect();
+            format!("({})", names.join(", "))
+        };
+        let accepted: Vec<String> =
+            self.accepted.iter().map(|types| list(&mut types.iter().copied())).collect();
+        let found = list(&mut self.operands.iter().map(|operand| operand.tensor().dtype()));
+        PyTypeError::new_err(format!("expected {}, got {found}", accepted.join(" or ")))
+    }
+}
+
+impl<const N: usize> fmt::Debug for Elementwise<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Elementwise").field(&self.operands).finish()
+    }
+}
+
+/// Runs a computation of that many results, without the GIL if they are many.
+fn run<R: Send>(
+    py: Python<'_>,
+    len: usize,
+    compute: impl Send + FnOnce() -> PyResult<R>,
+) -> PyResult<R> {
+    /// 10 µs of a function that takes 3 ns.
+    const LONG: usize = 1 << 12;
+    if len < LONG { compute() } else { detached(py, compute) }
+}
+
+/// The operands that are not used as they are: converted to the types of a function, or repeated to a shape.
+fn made_for<const N: usize>(
+    operands: &[Operand<'_>; N],
+    types: &[DataType],
+    shape: &[i64],
+) -> PyResult<[Option<ImportedTensor>; N]> {
+    let mut all = [const { None }; N];
+    for ((to, operand), &dtype) in all.iter_mut().zip(operands).zip(types) {
+        let made = operand.converted(dtype).map_err(|error| match error {
+            CastError::Tensor(error) => error.into(),
+            _ => PyOverflowError::new_err(format!(
+                "expected {dtype}, got a number that does not fit"
+            )),
+        })?;
+        let tensor = made.as_ref().unwrap_or_else(|| operand.tensor());
+        *to = if tensor.shape() == shape { made } else { Some(tensor.repeated(shape)?) };
+    }
+    Ok(all)
+}
+
+/// The tensors that are made, and otherwise those of the operands.
+fn chosen<'a, const N: usize>(
+    operands: &'a [Operand<'_>; N],
+    made: &'a [Option<ImportedTensor>; N],
+) -> [&'a ImportedTensor; N] {
+    let mut made = made.iter();
+    operands.each_ref().map(|operand| {
+        let made = made.next().and_then(Option::as_ref);
+        made.unwrap_or_else(|| operand.tensor())
+    })
+}
+
+/// The shape to which two shapes are broadcast; `None` if they differ in a dimension, and neither is 1.
+fn broadcast<'a>(first: &[i64], second: &'a [i64]) -> Option<Cow<'a, [i64]>> {
+    if first.is_empty() || first == second {
+        return Some(Cow::Borrowed(second));
+    }
+    let (longer, shorter) =
+        if first.len() < second.len() { (second, first) } else { (first, second) };
+    let mut shape = longer.to_vec();
+    for (to, &dim) in shape.iter_mut().rev().zip(shorter.iter().rev()) {
+        match (*to, dim) {
+            (same, dim) if same == dim => {}
+            (1, dim) => *to = dim,
+            (_, 1) => {}
+            _ => return None,
+        }
+    }
+    Some(Cow::Owned(shape))
+}
+
+#[cold]
+fn not_together(operands: &[Operand<'_>]) -> PyErr {
+    let shapes: Vec<String> =
+        operands.iter().map(|operand| Tuple(operand.tensor().shape()).to_string()).collect();
+    PyValueError::new_err(format!(
+        "expected shapes that can be broadcast together, got {}",
+        shapes.join(" and ")
+    ))
+}
+
+/// A shape, as Python writes it.
+struct Tuple<'a>(&'a [i64]);
+
+impl fmt::Display for Tuple<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [dim] => write!(f, "({dim},)"),
+            dims => {
+                f.write_str("(")?;
+                for (axis, dim) in dims.iter().enumerate() {
+                    write!(f, "{}{dim}", if axis == 0 { "" } else { ", " })?;
+                }
+                f.write_str(")")
+            }
+        }
+    }
+}
+
+/// Converts the result to an array of the library of the first array; of numbers, to a scalar.
+fn returned<'py, R: Readable + Send + 'static>(
+    py: Python<'py>,
+    result: OwnedTensor<R>,
+    operands: &[Operand<'py>],
+) -> PyResult<PyLike<'py>> {
+    match operands.iter().find_map(Operand::array) {
+        Some(array) => result.into_object_like(py, array),
+        None => result.into_numpy(py)?.get_item(PyTuple::empty(py)).map(PyLike::from),
+    }
+}
