@@ -115,13 +115,15 @@ pub fn judge<M: Kind>(wild: &Wild, data: *mut u8) -> Option<Taken> {
     }
     let (low, high) = (offset + i128::from(bytes.0), offset + i128::from(bytes.1));
     let largest = isize::MAX as i128;
-    if has_addresses(device) {
+    if numel == 0 {
+        // Nothing is at the offset, so it says nothing, on any device.
+    } else if has_addresses(device) {
         let address = data.addr() as i128;
         let fits = offset <= largest
             && high <= largest
             && address + low > 0
             && address + high <= usize::MAX as i128;
-        if numel != 0 && (data.is_null() || !fits) {
+        if data.is_null() || !fits {
             return None;
         }
     } else if low < 0 || offset > largest || high > largest {

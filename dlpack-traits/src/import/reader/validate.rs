@@ -366,6 +366,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_offset_of_a_tensor_without_elements_says_nothing() {
+        for device in [Device::CPU, Device::new(kDLVulkan, 0), Device::new(kDLExtDev, 0)] {
+            for byte_offset in [8, 1 << 63, u64::MAX] {
+                let mut claimed = claimed(DataType::F32, &[0, 3], &[3, 1]);
+                (claimed.0.device, claimed.0.byte_offset) = (device, byte_offset);
+                let place = exact(claimed).unwrap();
+                assert!(place.first.is_null());
+                assert_eq!((place.byte_offset, place.numel, place.bytes), (0, 0, (0, 0)));
+            }
+        }
+    }
+
     /// With the offset no element is at address 0, which only the slow path takes into account.
     #[test]
     fn elements_below_address_0_without_the_offset_take_the_slow_path() {
