@@ -164,6 +164,40 @@ pub(crate) fn check(checkout: Checkout) -> Outcome<ExitCode> {
     run(checkout, CHECK, Packages::Base)
 }
 
+/// What only one step builds, below `target/`, by the end of a step that passed. All of it takes
+/// more than a small disk has, and nothing is built twice in CI.
+const BUILT_BY_ONE: &[(&str, &[&str])] = &[
+    ("workspaces apart", &["apart"]),
+    ("public interface", &["public-api"]),
+    ("oldest rust", &["oldest-rust"]),
+    ("example: shared-memory", &["shared-memory"]),
+    ("pyo3 between", &["pyo3-range"]),
+    ("valgrind", &["valgrind"]),
+    // The other two interpretations are before it.
+    ("miri, other targets", &["miri"]),
+    ("mutants", &["mutants"]),
+    ("eigen, address sanitizer", &["no-python"]),
+    ("wasm32 in node", &["wasm32-unknown-unknown"]),
+    ("wheels", &["wheels/target"]),
+    ("docs without python", &["docs-rs"]),
+    ("example: template", &["template"]),
+    ("example: wrapped", &["wrapped"]),
+    ("example: coming-from", &["coming-from"]),
+    ("example: crates", &["crates", "onnxruntime"]),
+    ("example: node", &["node"]),
+    ("example: two-versions", &["two-versions"]),
+    ("example: tvm-ffi", &["tvm-ffi"]),
+];
+
+/// Removes what the step `name` has built and no other step uses.
+fn remove_built(checkout: &Checkout, name: &str) {
+    let folders = BUILT_BY_ONE.iter().find(|(step, _)| *step == name).map(|(_, folders)| *folders);
+    for folder in folders.unwrap_or_default() {
+        // What is left takes space, and harms nothing.
+        _ = std::fs::remove_dir_all(checkout.target().join(folder));
+    }
+}
+
 /// Runs all steps, or those whose names contain `step`; the exit code is a failure where
 /// any step failed.
 pub(crate) fn test(checkout: Checkout, full: bool, step: Option<&str>) -> Outcome<ExitCode> {
@@ -238,7 +272,11 @@ fn run_with(
         for &(name, body) in steps {
             let number = begun.fetch_add(1, Ordering::Relaxed) + 1;
             report.step((&context.checkout, screen), (number, total), name, |stage| {
-                body(&context, stage)
+                let ending = body(&context, stage);
+                if ending.is_ok() && std::env::var_os("CI").is_some() {
+                    remove_built(&context.checkout, name);
+                }
+                ending
             })?;
         }
         Ok(())
@@ -323,6 +361,15 @@ mod tests {
         assert_eq!(names(FULL_BESIDE, Some("miri, tree")), ["miri, tree borrows"]);
         let error = named(QUICK, Some("miri")).unwrap_err();
         assert!(error.contains("`miri`") && error.contains("ui tests"), "{error}");
+    }
+
+    #[test]
+    fn folders_are_removed_by_steps_that_there_are() {
+        let steps = [FULL, FULL_BESIDE].concat();
+        for (name, folders) in BUILT_BY_ONE {
+            assert!(steps.iter().any(|(step, _)| step == name), "{name}");
+            assert!(!folders.is_empty(), "{name}");
+        }
     }
 
     #[test]
