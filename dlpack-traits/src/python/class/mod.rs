@@ -165,7 +165,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     ///
     /// | attribute | value |
     /// |---|---|
-    /// | `shape`, `ndim`, `size`, `dtype`, `device` | those of the tensor; `dtype` is a `numpy.dtype` where NumPy has the type |
+    /// | `shape`, `ndim`, `size`, `nbytes`, `dtype`, `device` | those of the tensor; `dtype` is a `numpy.dtype` where NumPy has the type |
     /// | `len(x)`, `iter(x)`, `x[key]` | the first dimension; those of the NumPy array |
     /// | `x[key] = value`, `value in x` | those of the NumPy array, over the memory of the object |
     /// | `x + y`, `x @ y`, `x < y`, `x == y` and the other operators | the result of NumPy, an array |
@@ -173,6 +173,11 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     /// | `bool(x)`, `int(x)`, `float(x)`, `complex(x)`, `bytes(x)`, `operator.index(x)` | the result for the NumPy array |
     /// | `hash(x)` | `TypeError`, because `==` is elementwise |
     /// | `repr(x)` | shape, dtype and device |
+    /// | `sys.getsizeof(x)` | the bytes of the object and of its elements |
+    ///
+    /// `tracemalloc` does not count the elements: the function that records an allocation waits for the
+    /// GIL, which other threads of Rust may not do, and is not in the stable ABI. A profiler of native
+    /// allocations, such as memray, counts them.
     ///
     /// An attribute that the class defines itself is kept; a class with an `__eq__` or a
     /// `__hash__` keeps its comparisons and its hash.
