@@ -7,9 +7,9 @@ use crate::element::{AnyBits, BitsAreValid, Lanes};
 
 /// The bytes of `N` registers, aligned for each element type that is not larger than one.
 #[repr(C, align(16))]
-struct Block<const N: usize>([[u8; 16]; N]);
+struct Registers<const N: usize>([[u8; 16]; N]);
 
-impl<const N: usize> Block<N> {
+impl<const N: usize> Registers<N> {
     /// The number of elements that fill the block; 0 if they do not fill a register, or if they
     /// require a larger alignment.
     const fn capacity<T>() -> usize {
@@ -48,10 +48,10 @@ impl Target<'_> {
     #[inline(always)]
     pub(crate) fn map_in_place<T: AnyBits>(&self, mut f: impl FnMut(T) -> T) {
         let mut rest = *self;
-        if const { Block::<1>::capacity::<T>() > 0 } {
-            let mut register = Block([[0; 16]; 1]);
+        if const { Registers::<1>::capacity::<T>() > 0 } {
+            let mut register = Registers([[0; 16]; 1]);
             if const { size_of::<T>() <= 4 } {
-                let mut block = Block([[0; 16]; 16]);
+                let mut block = Registers([[0; 16]; 16]);
                 while rest.map_block(&mut block, &mut f) {}
             } else {
                 while rest.byte_len() >= 64 {
@@ -76,10 +76,10 @@ impl Target<'_> {
     #[inline(always)]
     fn map_block<T: AnyBits, const N: usize>(
         &mut self,
-        block: &mut Block<N>,
+        block: &mut Registers<N>,
         f: &mut impl FnMut(T) -> T,
     ) -> bool {
-        if self.byte_len() < size_of::<Block<N>>() {
+        if self.byte_len() < size_of::<Registers<N>>() {
             return false;
         }
         let mut unread = *self;

@@ -40,7 +40,7 @@ impl Given<'_> {
             }
         };
         let ndim = shape.len().saturating_add(memory.axes.len());
-        let mut lists = Lists::copied(slot.room(ndim)?, shape, strides, memory.axes)?;
+        let mut lists = SlotLists::copied(slot.room(ndim)?, shape, strides, memory.axes)?;
         let offset = self.claims.offset_of_any_unit()?;
         if let GivenStrides::Contiguous(_, Some(Distance { number, unit })) = self.strides {
             if number.is_none_or(|number| number < 0 && unit == Unit::Bytes) {
@@ -67,7 +67,7 @@ impl Given<'_> {
         };
 
         let numel = lists.set_strides(self.strides, own, dtype, (parts, counted_bits))?;
-        let Lists { shape, strides, .. } = lists;
+        let SlotLists { shape, strides, .. } = lists;
         let has_elements = numel != 0;
         let own = own.filter(|_| has_elements);
         if let Some(own) = own {
@@ -150,14 +150,14 @@ fn used(list: Numbers<'_>, rank: Option<i64>) -> Result<Ints<'_>, Error> {
 }
 
 /// The lists in the slot: the dimensions of the tensor, then those of each element.
-struct Lists<'s> {
+struct SlotLists<'s> {
     shape: &'s mut [i64],
     strides: &'s mut [i64],
     /// The number of dimensions before those of the elements.
     outer: usize,
 }
 
-impl<'s> Lists<'s> {
+impl<'s> SlotLists<'s> {
     /// Copies a shape, strides as they were given, or 0, and the axes of the elements.
     fn copied(
         room: Room<'s>,

@@ -256,7 +256,8 @@ impl<T, const N: usize> From<Lanes<T, N>> for [T; N] {
 #[diagnostic::do_not_recommend]
 unsafe impl<T: Element, const N: usize> Element for [T; N] {
     const DTYPE: DataType = T::DTYPE;
-    const AXES: &'static [i64] = Axes::<T, N>::ROOM.split_at(T::AXES.len().saturating_add(1)).0;
+    const AXES: &'static [i64] =
+        ElementAxes::<T, N>::ROOM.split_at(T::AXES.len().saturating_add(1)).0;
     const ANY_BITS: bool = T::ANY_BITS;
     const RECORD: Option<&'static RecordType> = T::RECORD;
 }
@@ -265,9 +266,9 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
 const ROOM: usize = 64;
 
 /// The axes of a `[T; N]`.
-struct Axes<T, const N: usize>(core::marker::PhantomData<T>);
+struct ElementAxes<T, const N: usize>(core::marker::PhantomData<T>);
 
-impl<T: Element, const N: usize> Axes<T, N> {
+impl<T: Element, const N: usize> ElementAxes<T, N> {
     /// The axes, followed by zeros. A constant expression cannot have a length that depends on
     /// `T`.
     const ROOM: &'static [i64; ROOM] = &room(N, T::AXES);

@@ -56,7 +56,8 @@ impl<'a, T: Readable> ElementCopy<'a, T> {
         let elements = tensor.elements::<T>()?;
         let Typed { shape, strides, step, len, .. } = *elements.typed();
         let (size, step) = (size_of::<T>(), step.unsigned_abs());
-        let layout = CopyLayout { lists: Lists::Of(shape, strides), inner: 0, step, size, len };
+        let layout =
+            CopyLayout { lists: CopiedAxes::Of(shape, strides), inner: 0, step, size, len };
         let is_in_order = order == Order::RowMajor || shape.len() < 2;
         Ok(Self { tensor, order, layout, elements: is_in_order.then_some(elements) })
     }
@@ -145,7 +146,7 @@ impl ImportedTensor {
 /// that they can be read as, or of bytes.
 #[derive(Debug)]
 struct CopyLayout<'a> {
-    lists: Lists<'a>,
+    lists: CopiedAxes<'a>,
     /// The number of last dimensions that stay the fastest, in row-major order.
     inner: usize,
     /// Bytes per unit of stride.
@@ -157,7 +158,7 @@ struct CopyLayout<'a> {
 }
 
 #[derive(Debug)]
-enum Lists<'a> {
+enum CopiedAxes<'a> {
     /// Shape and strides.
     Of(&'a [i64], &'a [i64]),
     /// One run of bytes.
@@ -183,13 +184,13 @@ impl<'a> CopyLayout<'a> {
                 return Err(Error::PackedStrides { dtype: tensor.dtype() });
             }
             let end = tensor.byte_range().end;
-            let (lists, len) = (Lists::Run(end as i64), end.unsigned_abs());
+            let (lists, len) = (CopiedAxes::Run(end as i64), end.unsigned_abs());
             return Ok(Self { lists, inner: 0, step: 1, size: 1, len });
         }
         let size = usize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow)?;
         // All elements together have at most `isize::MAX` bytes.
         let len = usize::try_from(tensor.numel()).unwrap_or(0);
-        let lists = Lists::Of(tensor.shape(), tensor.strides());
+        let lists = CopiedAxes::Of(tensor.shape(), tensor.strides());
         Ok(Self { lists, inner: axes.len(), step: size, size, len })
     }
 
@@ -197,10 +198,10 @@ impl<'a> CopyLayout<'a> {
     fn in_order<R>(&self, order: Order, f: impl FnOnce((&[i64], &[i64])) -> R) -> R {
         let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
         f(match (&self.lists, order) {
-            (Lists::Run(len), _) => (slice::from_ref(len), &[1][..]),
-            (Lists::Of(shape, strides), Order::RowMajor) => (*shape, *strides),
+            (CopiedAxes::Run(len), _) => (slice::from_ref(len), &[1][..]),
+            (CopiedAxes::Of(shape, strides), Order::RowMajor) => (*shape, *strides),
             // The same elements with the outer axes reversed.
-            (Lists::Of(of_shape, of_strides), Order::ColumnMajor) => (
+            (CopiedAxes::Of(of_shape, of_strides), Order::ColumnMajor) => (
                 turned(of_shape, self.inner, &mut shape),
                 turned(of_strides, self.inner, &mut strides),
             ),

@@ -18,8 +18,8 @@ use crate::refcount::RefCount;
 /// memory, where `Arc` aborts the process. A list of numbers, which is empty for most values, is
 /// in the same allocation.
 pub(crate) struct TryArc<T> {
-    place: NonNull<Head<Counts, T>>,
-    owns: PhantomData<Head<Counts, T>>,
+    place: NonNull<CountedValue<Counts, T>>,
+    owns: PhantomData<CountedValue<Counts, T>>,
 }
 
 /// Memory for a value and its list, which are not initialized.
@@ -34,7 +34,7 @@ pub(crate) struct UninitTryArc<T> {
 }
 
 /// The allocation before the value and the list are initialized.
-type Uninit<T> = Inner<Head<MaybeUninit<Counts>, MaybeUninit<T>>, [MaybeUninit<i64>]>;
+type Uninit<T> = Inner<CountedValue<MaybeUninit<Counts>, MaybeUninit<T>>, [MaybeUninit<i64>]>;
 
 #[repr(C)]
 struct Inner<H, L: ?Sized> {
@@ -43,7 +43,7 @@ struct Inner<H, L: ?Sized> {
 }
 
 #[repr(C)]
-struct Head<C, T> {
+struct CountedValue<C, T> {
     counts: C,
     value: T,
 }
@@ -86,7 +86,7 @@ impl<T> UninitTryArc<T> {
     #[inline(always)]
     fn layout(len: usize) -> Option<Layout> {
         // Without a list there is all padding but that after the list.
-        let head = Layout::new::<Inner<Head<Counts, T>, [i64; 0]>>();
+        let head = Layout::new::<Inner<CountedValue<Counts, T>, [i64; 0]>>();
         let size = head.size().checked_add(len.checked_mul(size_of::<i64>())?)?;
         let layout = Layout::from_size_align(size, head.align()).ok()?;
         // A constant (measured: 3 instructions per import).
@@ -178,14 +178,14 @@ impl<T> TryArc<T> {
 
     /// The counts and the value.
     #[inline]
-    fn head(&self) -> &Head<Counts, T> {
+    fn head(&self) -> &CountedValue<Counts, T> {
         // SAFETY: the allocation is alive until its last owner is dropped.
         unsafe { self.place.as_ref() }
     }
 
     /// The whole allocation.
     #[inline]
-    fn inner(&self) -> *mut Inner<Head<Counts, T>, [i64]> {
+    fn inner(&self) -> *mut Inner<CountedValue<Counts, T>, [i64]> {
         ptr::slice_from_raw_parts_mut(self.place.as_ptr(), self.head().counts.len) as *mut _
     }
 }

@@ -19,12 +19,12 @@ pub struct Accepted<'a> {
     pub(super) tensor: &'a ImportedTensor,
     name: &'static str,
     /// The location of the elements.
-    pub place: Place,
+    pub place: Kept,
 }
 
 /// The location of the elements in the new struct.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum Kept {
     /// In the memory of the tensor, as elements with those axes.
     InTensor(&'static [i64]),
     /// In a copy in that order, as elements with those axes.
@@ -46,7 +46,7 @@ pub enum Room {
 pub fn begin<'a>(
     tensor: &'a ImportedTensor,
     name: &'static str,
-    place: Place,
+    place: Kept,
     wants: &[Requirement<'_>],
 ) -> Result<Accepted<'a>, ImportError> {
     requirements::accepts(tensor, name, wants)?;
@@ -73,7 +73,7 @@ impl Accepted<'_> {
     #[inline]
     fn axes(&self) -> &'static [i64] {
         match self.place {
-            Place::InTensor(axes) | Place::Copied(_, axes) => axes,
+            Kept::InTensor(axes) | Kept::Copied(_, axes) => axes,
         }
     }
 
@@ -97,7 +97,7 @@ impl Accepted<'_> {
             }
             _ => {}
         }
-        if times == 1 && matches!(self.place, Place::InTensor([])) {
+        if times == 1 && matches!(self.place, Kept::InTensor([])) {
             // A number that does not fit may be one that no element depends on.
             D::from_dims(self.tensor.strides()).or_else(|_| self.computed_stride_list(times))
         } else {
@@ -141,9 +141,9 @@ impl Accepted<'_> {
     ) -> &'b [i64] {
         let shape = self.shape();
         let compact = room.get_mut(..shape.len()).unwrap_or_default();
-        let order = if let Place::Copied(order, _) = self.place { order } else { order };
+        let order = if let Kept::Copied(order, _) = self.place { order } else { order };
         order.write_strides(shape, compact);
-        if matches!(self.place, Place::InTensor(_)) && self.tensor.numel() != 0 {
+        if matches!(self.place, Kept::InTensor(_)) && self.tensor.numel() != 0 {
             let mut room = [0; strides::MAX_NDIM];
             let found = requirements::strides(self.tensor, shape, &mut room);
             for ((to, &dim), &stride) in compact.iter_mut().zip(shape).zip(found) {
@@ -176,8 +176,8 @@ impl Accepted<'_> {
     /// The order, and the stride of the slowest axis in elements.
     pub(super) fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
         match (self.place, order) {
-            (Place::InTensor(_), order) => requirements::pitched(self.tensor, self.shape(), order),
-            (Place::Copied(order, _), _) => {
+            (Kept::InTensor(_), order) => requirements::pitched(self.tensor, self.shape(), order),
+            (Kept::Copied(order, _), _) => {
                 let mut room = [0; strides::MAX_NDIM];
                 let slowest = self.computed_strides(&mut room, 1, order).iter().max();
                 Some((order, slowest.copied().unwrap_or(0)))
@@ -190,16 +190,16 @@ impl Accepted<'_> {
     /// Number of bytes from the start of the memory to the first element.
     fn before(&self) -> usize {
         match self.place {
-            Place::InTensor(_) => self.tensor.byte_range().start.unsigned_abs(),
-            Place::Copied(..) => 0,
+            Kept::InTensor(_) => self.tensor.byte_range().start.unsigned_abs(),
+            Kept::Copied(..) => 0,
         }
     }
 
     /// Number of bytes from the first element to the end of the memory.
     fn after(&self) -> usize {
         match self.place {
-            Place::InTensor(_) => self.tensor.byte_range().end.unsigned_abs(),
-            Place::Copied(..) => requirements::byte_len(self.tensor),
+            Kept::InTensor(_) => self.tensor.byte_range().end.unsigned_abs(),
+            Kept::Copied(..) => requirements::byte_len(self.tensor),
         }
     }
 
@@ -310,7 +310,7 @@ pub fn dtype<T: ConvertsFrom<DataType>>(accepted: &Accepted<'_>) -> Result<T, Im
 /// Makes the field `device`.
 pub fn device<T: ConvertsFrom<Device>>(accepted: &Accepted<'_>) -> Result<T, ImportError> {
     T::from_value(match accepted.place {
-        Place::InTensor(_) => accepted.tensor.device(),
-        Place::Copied(..) => Device::CPU,
+        Kept::InTensor(_) => accepted.tensor.device(),
+        Kept::Copied(..) => Device::CPU,
     })
 }

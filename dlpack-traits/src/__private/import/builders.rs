@@ -4,7 +4,7 @@
 //! The expansion calls one function per field, in both places: a type that does
 //! not fit causes the same error twice, which rustc prints once.
 
-use super::accepted::{Accepted, Place};
+use super::accepted::{Accepted, Kept};
 use super::requirements::{AxesOf, LayoutAccepts, Requirement, byte_len, has_axes};
 use super::{
     DataType, FromDims, FromElements, ImportError, ImportStorage, ImportedTensor, MismatchKind,
@@ -81,18 +81,18 @@ pub struct Data<D> {
     pub kept: Requirement<'static>,
     axes: AxesOf,
     /// Makes the field.
-    pub make: fn(Place, ImportedTensor) -> Result<D, ImportError>,
+    pub make: fn(Kept, ImportedTensor) -> Result<D, ImportError>,
 }
 
 impl<D> Data<D> {
     /// The location of elements that are copied in that order.
-    pub fn place(&self, tensor: &ImportedTensor, order: Order) -> Place {
-        Place::Copied(order, (self.axes)(tensor))
+    pub fn place(&self, tensor: &ImportedTensor, order: Order) -> Kept {
+        Kept::Copied(order, (self.axes)(tensor))
     }
 
     /// The location of elements that stay in the memory of the tensor.
-    pub fn in_place(&self, tensor: &ImportedTensor) -> Place {
-        Place::InTensor((self.axes)(tensor))
+    pub fn in_place(&self, tensor: &ImportedTensor) -> Kept {
+        Kept::InTensor((self.axes)(tensor))
     }
 }
 
@@ -127,10 +127,10 @@ const fn copied_if<D: FromElements>(
     }
 }
 
-fn copy<D: FromElements>(tensor: &ImportedTensor, place: Place) -> Result<D, ImportError> {
+fn copy<D: FromElements>(tensor: &ImportedTensor, place: Kept) -> Result<D, ImportError> {
     let order = match place {
-        Place::Copied(order, _) => order,
-        Place::InTensor(_) => Order::RowMajor,
+        Kept::Copied(order, _) => order,
+        Kept::InTensor(_) => Order::RowMajor,
     };
     Ok(D::from_copy(&ElementCopy::new(tensor, order)?)?)
 }

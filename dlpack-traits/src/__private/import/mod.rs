@@ -29,7 +29,7 @@ pub use crate::import::{
 };
 
 pub use accepted::{
-    Accepted, Place, Room, begin, byte_len, byte_offset, byte_pitch, byte_stride, byte_strides,
+    Accepted, Kept, Room, begin, byte_len, byte_offset, byte_pitch, byte_stride, byte_strides,
     device, dims, dtype, extent, len, ndim, offset, order, pitch, stride, strides,
 };
 pub use builders::{

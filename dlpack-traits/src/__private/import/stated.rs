@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::accepted::{Accepted, Place};
+use super::accepted::{Accepted, Kept};
 use super::requirements::{Requirement, StrideUnit, order_of_strides};
 use super::{Device, Dim, ImportError, Order, number};
 use crate::dims::AsDims;
@@ -63,7 +63,7 @@ pub fn stated_strides<D: AsDims + ?Sized>(
     order: Order,
 ) -> Result<(), ImportError> {
     let needed: Vec<_> = needed.as_dims().iter().map(number).enumerate().collect();
-    let order = matches!(accepted.place, Place::Copied(..)).then_some(order);
+    let order = matches!(accepted.place, Kept::Copied(..)).then_some(order);
     let meets = |want: Requirement<'_>| want.meets(accepted.tensor, accepted.shape());
     accepted.fits(meets(Requirement::Rank(&[needed.len()])))?;
     accepted.fits(meets(Requirement::Strides(unit, &needed, order)))

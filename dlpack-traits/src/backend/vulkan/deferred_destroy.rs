@@ -15,7 +15,7 @@ use super::queue::TimelinePoint;
 
 /// A buffer with its own memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct BoundBuffer {
     pub(super) buffer: vk::Buffer,
     pub(super) memory: vk::DeviceMemory,
 }
@@ -23,14 +23,14 @@ pub(super) struct Block {
 /// An object that is destroyed once queues have finished with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Garbage {
-    Block(Block),
+    Buffer(BoundBuffer),
     Commands(vk::CommandPool),
 }
 
 #[derive(Debug, Default)]
-struct Lists {
+struct Contents {
     /// Memory of tensors, keyed by the handle of the buffer.
-    blocks: BTreeMap<usize, Block>,
+    blocks: BTreeMap<usize, BoundBuffer>,
     waiting: Vec<Waiting>,
 }
 
@@ -47,15 +47,15 @@ fn part(
 
 /// The memory of tensors of a device, and its retired objects.
 #[derive(Debug, Default)]
-pub(super) struct Retired(Mutex<Lists>);
+pub(super) struct Retired(Mutex<Contents>);
 
 impl Retired {
-    fn lists(&self) -> MutexGuard<'_, Lists> {
+    fn lists(&self) -> MutexGuard<'_, Contents> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records the memory behind a handle.
-    pub(super) fn insert(&self, handle: usize, block: Block) {
+    pub(super) fn insert(&self, handle: usize, block: BoundBuffer) {
         self.lists().blocks.insert(handle, block);
     }
 
@@ -65,7 +65,7 @@ impl Retired {
     }
 
     /// Removes the memory behind a handle from the record, and returns it.
-    pub(super) fn remove(&self, handle: usize) -> Option<Block> {
+    pub(super) fn remove(&self, handle: usize) -> Option<BoundBuffer> {
         self.lists().blocks.remove(&handle)
     }
 
@@ -95,7 +95,7 @@ impl Garbage {
     /// 1. It is of the device, and is not used by anything else, now or later.
     pub(super) unsafe fn destroy(self, functions: &ash::Device) {
         match self {
-            Self::Block(Block { buffer, memory }) => {
+            Self::Buffer(BoundBuffer { buffer, memory }) => {
                 // SAFETY: by our caller's 1.
                 unsafe { functions.destroy_buffer(buffer, None) };
                 // SAFETY: by our caller's 1, and the buffer in it is destroyed.

@@ -7,7 +7,7 @@ use std::vec::Vec;
 use ash::vk;
 
 use super::convert::{named, sized};
-use super::deferred_destroy::{Block, Garbage};
+use super::deferred_destroy::{BoundBuffer, Garbage};
 use super::devices::DeviceState;
 use super::queue::TimelinePoint;
 use super::stream::VulkanStream;
@@ -35,7 +35,7 @@ pub(super) fn block(
     byte_len: usize,
     wanted: vk::MemoryPropertyFlags,
     needed: vk::MemoryPropertyFlags,
-) -> Result<Block, Error> {
+) -> Result<BoundBuffer, Error> {
     let functions = known.functions();
     let bytes = byte_len.checked_next_multiple_of(UNIT).ok_or(Error::SizeOverflow)?;
     let info = vk::BufferCreateInfo::default().size(bytes as u64).usage(OF_TENSORS);
@@ -53,7 +53,7 @@ pub(super) fn block(
         // SAFETY: the buffer is new, and no other code has its handle.
         unsafe { functions.destroy_buffer(buffer, None) };
     }
-    Ok(Block { buffer, memory: bound? })
+    Ok(BoundBuffer { buffer, memory: bound? })
 }
 
 fn memory_for(
@@ -89,7 +89,7 @@ pub(super) fn staging(
     known: &DeviceState,
     device: Device,
     byte_len: usize,
-) -> Result<(Block, NonNull<u8>), Error> {
+) -> Result<(BoundBuffer, NonNull<u8>), Error> {
     let cached = OF_HOST | vk::MemoryPropertyFlags::HOST_CACHED;
     let block = block(known, device, byte_len, cached, OF_HOST)?;
     let all = vk::MemoryMapFlags::empty();
@@ -100,7 +100,7 @@ pub(super) fn staging(
     let place = mapped.and_then(|place| NonNull::new(place.cast()).ok_or(unsupported));
     if place.is_err() {
         // SAFETY: 1. No other code has its handles.
-        unsafe { Garbage::Block(block).destroy(known.functions()) };
+        unsafe { Garbage::Buffer(block).destroy(known.functions()) };
     }
     Ok((block, place?))
 }
@@ -109,7 +109,7 @@ pub(super) fn staging(
 pub(super) fn retire(stream: &VulkanStream, data: NonNull<c_void>, after: Vec<TimelinePoint>) {
     let known = stream.known();
     if let Some(block) = known.retired.remove(data.addr().get()) {
-        known.retired.retire(Garbage::Block(block), after);
+        known.retired.retire(Garbage::Buffer(block), after);
     }
     known.retired.clear(known.functions());
 }

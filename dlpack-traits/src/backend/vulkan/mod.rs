@@ -24,7 +24,7 @@ use std::vec::Vec;
 use ash::vk;
 
 use self::convert::number;
-use self::deferred_destroy::{Block, Garbage};
+use self::deferred_destroy::{BoundBuffer, Garbage};
 use self::devices::DeviceState;
 use self::memory::{block, retire, staging};
 pub use self::stream::{VulkanEvent, VulkanStream};
@@ -161,7 +161,7 @@ unsafe impl Backend for Vulkan {
             Ok(data) => known.retired.insert(data.addr().get(), block),
             // SAFETY: 1. No work was enqueued, and no other code has its
             // handles.
-            Err(_) => unsafe { Garbage::Block(block).destroy(known.functions()) },
+            Err(_) => unsafe { Garbage::Buffer(block).destroy(known.functions()) },
         }
         filled.map(|data| MemoryRange::new(data, byte_len))
     }
@@ -193,7 +193,7 @@ unsafe impl Backend for Vulkan {
         let (stream, device) = (stream.stream(), stream.device());
         let known = stream.known();
         let functions = known.functions();
-        let host = |block: Block| BufferPlace { buffer: block.buffer, byte_offset: 0 };
+        let host = |block: BoundBuffer| BufferPlace { buffer: block.buffer, byte_offset: 0 };
         if from.device == device && to.device == device {
             let work =
                 Command::Copy { from: BufferPlace::of(&from), to: BufferPlace::of(&to), byte_len };
@@ -226,7 +226,7 @@ unsafe impl Backend for Vulkan {
                 Ok(())
             });
             // SAFETY: 1. The enqueued work is done, or will never run.
-            unsafe { Garbage::Block(block).destroy(functions) };
+            unsafe { Garbage::Buffer(block).destroy(functions) };
             return copied;
         }
         let device = if from.device == device { to.device } else { from.device };

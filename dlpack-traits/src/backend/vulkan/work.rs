@@ -5,7 +5,7 @@ use std::vec::Vec;
 use ash::vk::{self, Handle};
 
 use super::convert::named;
-use super::deferred_destroy::{Block, Garbage};
+use super::deferred_destroy::{BoundBuffer, Garbage};
 use super::queue::TimelinePoint;
 use super::stream::VulkanStream;
 use crate::backend::MemoryRef;
@@ -83,7 +83,7 @@ impl Command {
 pub(super) unsafe fn enqueue(
     stream: &VulkanStream,
     work: Command,
-    with: Option<Block>,
+    with: Option<BoundBuffer>,
 ) -> Result<TimelinePoint, Error> {
     let (known, device) = (stream.known(), stream.device());
     let functions = known.functions();
@@ -99,7 +99,7 @@ pub(super) unsafe fn enqueue(
         }
         submitted.map(|point| (pool, point))
     });
-    let with = with.map(Garbage::Block);
+    let with = with.map(Garbage::Buffer);
     match submitted {
         Ok((pool, point)) => {
             for garbage in [Some(Garbage::Commands(pool)), with].into_iter().flatten() {

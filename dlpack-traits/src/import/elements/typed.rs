@@ -269,18 +269,18 @@ mod tests {
         #[derive(Clone, Copy)]
         #[repr(transparent)]
         #[allow(dead_code, reason = "nothing but its type matters")]
-        struct Row<const N: usize>([u8; N]);
+        struct Bytes<const N: usize>([u8; N]);
 
         // SAFETY: the struct is a transparent array of bytes.
-        unsafe impl<const N: usize> Element for Row<N> {
+        unsafe impl<const N: usize> Element for Bytes<N> {
             const DTYPE: DataType = DataType::U8;
             #[expect(clippy::cast_possible_wrap, reason = "no array is that long")]
             const AXES: &'static [i64] = &[N as i64];
             const ANY_BITS: bool = true;
         }
 
-        assert_eq!(lanes::<Row<3>>(), Some(DataType::U8.with_lanes(3)));
-        assert_eq!(lanes::<Row<65_535>>(), Some(DataType::U8.with_lanes(65_535)));
-        assert_eq!(lanes::<Row<65_536>>(), None);
+        assert_eq!(lanes::<Bytes<3>>(), Some(DataType::U8.with_lanes(3)));
+        assert_eq!(lanes::<Bytes<65_535>>(), Some(DataType::U8.with_lanes(65_535)));
+        assert_eq!(lanes::<Bytes<65_536>>(), None);
     }
 }

@@ -78,19 +78,19 @@ pub(super) const fn functions_of<T: ExportClass>() -> BufferFunctions {
     functions::<Exported<T>>()
 }
 
-const fn functions<S: Source>() -> BufferFunctions {
+const fn functions<S: ToExporter>() -> BufferFunctions {
     BufferFunctions { get: get_buffer::<S>, release: release_buffer }
 }
 
 /// The way from an object to its exporter.
-trait Source {
+trait ToExporter {
     fn exporter(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Bound<'static, PyAny>>;
 }
 
 /// The object has the buffer protocol itself.
 struct Itself;
 
-impl Source for Itself {
+impl ToExporter for Itself {
     fn exporter(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Bound<'static, PyAny>> {
         Ok(object.to_owned())
     }
@@ -99,7 +99,7 @@ impl Source for Itself {
 /// The object is of an array-like class, and its tensor is exported.
 struct Exported<T>(PhantomData<T>);
 
-impl<T: ExportClass> Source for Exported<T> {
+impl<T: ExportClass> ToExporter for Exported<T> {
     fn exporter(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Bound<'static, PyAny>> {
         exporter_of(object, ArrayClass::of::<T>())
     }
@@ -114,7 +114,7 @@ impl<T: ExportClass> Source for Exported<T> {
 /// # Safety
 ///
 /// 1. Python calls it, as `bf_getbuffer` of an object.
-unsafe extern "C" fn get_buffer<S: Source>(
+unsafe extern "C" fn get_buffer<S: ToExporter>(
     object: *mut PyObject,
     buffer: *mut Buffer,
     flags: c_int,

@@ -29,7 +29,7 @@ use crate::python::convert::{exchange_error, ok_or_discard};
 use crate::python::import::device_tensor::stream_of;
 use crate::python::interpreter::drop_attached::adopt;
 use crate::python::table::lookup::foreign_table_of;
-use crate::python::table::maker::{Maker, OwnedTensor};
+use crate::python::table::maker::{GivenTensor, Maker};
 use crate::strides::{self, MAX_NDIM};
 
 /// Allocates a tensor with the allocator of a Python type, to return it as an object of
@@ -191,7 +191,7 @@ impl<'py> Allocated<'py> {
     /// What the type raises. The tensor is then released.
     pub fn into_object(self) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
-        let tensor = OwnedTensor::of_import(self.tensor).ok_or_else(|| {
+        let tensor = GivenTensor::of_import(self.tensor).ok_or_else(|| {
             PyRuntimeError::new_err("an allocator's tensor is a versioned one, or there is none")
         })?;
         self.maker.make(py, tensor)

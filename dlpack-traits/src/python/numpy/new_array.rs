@@ -26,7 +26,7 @@ pub(in crate::python) fn array_of(
     tensor: ManagedTensor,
 ) -> PyResult<Bound<'_, PyAny>> {
     let numpy = NumPy::get(py)?;
-    let mut lists = Lists::new();
+    let mut lists = NpyIntp::new();
     match numpy.c_api().and_then(|api| Some((api, plan(py, api, &tensor, &mut lists)?))) {
         Some((api, array)) => {
             let owner = capsule::owner(py, tensor.into())?;
@@ -52,12 +52,12 @@ pub(in crate::python) fn array_by_protocol(
 }
 
 /// Space for the shape and the strides of an array.
-struct Lists {
+struct NpyIntp {
     shape: [isize; MAX_NDIM],
     strides: [isize; MAX_NDIM],
 }
 
-impl Lists {
+impl NpyIntp {
     #[inline]
     const fn new() -> Self {
         Self { shape: [0; MAX_NDIM], strides: [0; MAX_NDIM] }
@@ -71,7 +71,7 @@ fn plan<'a, 'py>(
     py: Python<'py>,
     api: &'a CApi,
     tensor: &ManagedTensor,
-    lists: &'a mut Lists,
+    lists: &'a mut NpyIntp,
 ) -> Option<NewArray<'a, 'py>> {
     let dtype = api.dtype(py, tensor.dtype())?;
     let size = isize::try_from(tensor.dtype().byte_size()?).ok()?;

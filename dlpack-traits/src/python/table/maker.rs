@@ -44,9 +44,9 @@ enum Library {
 /// A tensor for [`Maker::make`], which releases it or gives it away: a valid struct of major
 /// version 1, whose deleter is called once.
 #[must_use = "the tensor leaks unless an object is made of it"]
-pub(in crate::python) struct OwnedTensor(NonNull<DLManagedTensorVersioned>);
+pub(in crate::python) struct GivenTensor(NonNull<DLManagedTensorVersioned>);
 
-impl OwnedTensor {
+impl GivenTensor {
     /// Takes a tensor out of the value that imported it; `None` for a tensor in a legacy
     /// struct, and for one without a struct.
     pub(in crate::python) fn of_import(tensor: ImportedTensor) -> Option<Self> {
@@ -54,7 +54,7 @@ impl OwnedTensor {
     }
 }
 
-impl From<ManagedTensor> for OwnedTensor {
+impl From<ManagedTensor> for GivenTensor {
     fn from(tensor: ManagedTensor) -> Self {
         match NonNull::new(tensor.into_raw()) {
             Some(tensor) => Self(tensor),
@@ -96,7 +96,7 @@ impl Maker {
     pub(in crate::python) fn make(
         self,
         py: Python<'_>,
-        OwnedTensor(tensor): OwnedTensor,
+        GivenTensor(tensor): GivenTensor,
     ) -> PyResult<Bound<'_, PyAny>> {
         // The outer error means that the function failed, and may not have taken the tensor;
         // the inner error, that an object owns the tensor.
