@@ -255,6 +255,9 @@ fn on_threads<W: FnOnce() -> Result<(), Error> + Send>(
     let start = |part: i64| part.wrapping_mul(each).wrapping_add(part.min(larger));
     let mut part = |number: i64| work(start(number)..start(number.wrapping_add(1)));
     let own = part(0);
+    if threads == 1 {
+        return own();
+    }
     thread::scope(|scope| {
         let spawned: Vec<_> = (1..threads)
             .map(|number| {
