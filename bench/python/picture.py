@@ -1,4 +1,4 @@
-"""The picture of docs/benchmarks.md: times of other libraries, divided by ours."""
+"""The picture of docs/generated/benchmarks.md: times of other libraries, divided by ours."""
 
 import matplotlib
 

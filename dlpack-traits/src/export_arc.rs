@@ -3,7 +3,7 @@
 //!
 //! An export and its deleter need two locked instructions of 5 ns each: one consumer at a time has
 //! the C struct, and its return can free the allocation. They take as long as the allocation that
-//! they replace (`docs/benchmarks.md`). Rejected: a flag that is returned by a plain store (it leaks
+//! they replace (`docs/generated/benchmarks.md`). Rejected: a flag that is returned by a plain store (it leaks
 //! the allocation if the last handle is dropped at that moment), the struct for exports on one
 //! thread only, and a fence by a system call (not portable, and invisible to Miri and loom).
 

@@ -1,4 +1,4 @@
-"""`docs/interop.md` is a record: it reads back as what was measured, and what got
+"""`docs/generated/interop.md` is a record: it reads back as what was measured, and what got
 worse is found."""
 
 import sys
@@ -13,7 +13,7 @@ import page  # noqa: E402
 import verdicts  # noqa: E402
 from grid import DTYPES, LAYOUTS  # noqa: E402
 
-RECORD = (ROOT / "docs" / "interop.md").read_text()
+RECORD = (ROOT / "docs" / "generated" / "interop.md").read_text()
 OURS = verdicts.OURS
 
 

@@ -1,4 +1,4 @@
-//! The reference tables agree with the measurements: the consumers of docs/interop.md, and
+//! The reference tables agree with the measurements: the consumers of docs/generated/interop.md, and
 //! the features of the crate.
 //!
 //! `DLPACK_BLESS=1 cargo test -p dlpack-tests --test readme` rewrites it.
@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-const BEGIN: &str = "<!-- consumers: from docs/interop.md -->\n";
+const BEGIN: &str = "<!-- consumers: from docs/generated/interop.md -->\n";
 const END: &str = "<!-- end of consumers -->\n";
 
 /// Whose `from_dlpack` is meant, as the page names it and as readers do.
@@ -32,14 +32,14 @@ fn the_listed_consumers_are_the_measured_ones() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let path = root.join("docs/reference.md");
     let reference = fs::read_to_string(&path).unwrap();
-    let page = fs::read_to_string(root.join("docs/interop.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/generated/interop.md")).unwrap();
     let (before, rest) = reference.split_once(BEGIN).expect("the table begins");
     let (_, after) = rest.split_once(END).expect("the table ends");
     let right = format!("{before}{BEGIN}{}{END}{after}", table(&page));
     if std::env::var_os("DLPACK_BLESS").is_some() {
         fs::write(&path, right).unwrap();
     } else {
-        assert!(reference == right, "docs/interop.md has changed; DLPACK_BLESS=1 writes it anew");
+        assert!(reference == right, "docs/generated/interop.md has changed; DLPACK_BLESS=1 writes it anew");
     }
 }
 

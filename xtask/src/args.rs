@@ -61,13 +61,13 @@ pub(crate) enum Contribute {
         #[arg(long)]
         bless: bool,
     },
-    /// Measure which library accepts which tensors from which; writes docs/interop.md
+    /// Measure which library accepts which tensors from which; writes docs/generated/interop.md
     Matrix,
-    /// Measure how each library treats hostile and odd tensors; writes docs/conformance.md
+    /// Measure how each library treats hostile and odd tensors; writes docs/generated/conformance.md
     Conformance,
     /// Draw the pictures of docs/pictures (installs PyTorch)
     Pictures,
-    /// Run a benchmark, or write docs/benchmarks.md; without a name, list them
+    /// Run a benchmark, or write docs/generated/benchmarks.md; without a name, list them
     #[command(arg_required_else_help = true)]
     Bench {
         #[command(subcommand)]
@@ -226,9 +226,9 @@ pub(crate) enum Bench {
     Instructions,
     /// Build time that the derive adds, beside serde's
     Compile,
-    /// The functions of examples/functions beside rust-numpy and nanobind: docs/functions.md
+    /// The functions of examples/functions beside rust-numpy and nanobind: docs/generated/functions.md
     Functions,
-    /// Write docs/benchmarks.md and its picture from the results of earlier runs
+    /// Write docs/generated/benchmarks.md and its picture from the results of earlier runs
     Page,
     /// Run every benchmark and write the page
     All,

@@ -2,7 +2,7 @@
 
     main.py [--newest PYTHON] [--write]
 
-Prints a table, and compares every cell with what `docs/interop.md` says of it;
+Prints a table, and compares every cell with what `docs/generated/interop.md` says of it;
 with `--write` it replaces that file. Each job runs in a process of its own, as
 some of these libraries end theirs."""
 
@@ -23,7 +23,7 @@ import page  # noqa: E402
 import verdicts  # noqa: E402
 
 ROOT = HERE.parents[2]
-PAGE = ROOT / "docs" / "interop.md"
+PAGE = ROOT / "docs" / "generated" / "interop.md"
 OURS = "dlpack_example"
 # dpnp brings versions of its libraries with which most others do not load.
 TOGETHER = (
@@ -171,7 +171,7 @@ def main():
     if PAGE.exists():
         failures += verdicts.worse(page.parse(PAGE.read_text()), found)
     elif not arguments.write:
-        failures.append("docs/interop.md is missing: run `cargo xtask matrix`")
+        failures.append("docs/generated/interop.md is missing: run `cargo xtask matrix`")
     written = PAGE if arguments.write else ROOT / "target" / "interop.md"
     written.write_text(text)
     seconds = time.monotonic() - started

@@ -8,7 +8,7 @@ use crate::checkout::Checkout;
 use crate::contribute::develop::{self, Build, CONFORMANCE, check_import};
 use crate::venv::Packages;
 
-/// Measures all libraries, and writes `docs/conformance.md`. It fails where this
+/// Measures all libraries, and writes `docs/generated/conformance.md`. It fails where this
 /// project's importer has a finding, or a library is missing.
 pub(crate) fn conformance(checkout: &Checkout) -> Outcome<ExitCode> {
     let environment = develop::develop(checkout, Packages::MOST)?;

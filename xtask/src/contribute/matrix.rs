@@ -18,7 +18,7 @@ const NEWEST_PYTHON: &str = "newest-python";
 /// The reason why there is no second environment.
 const NO_NEWEST: &str = "there is no Python 3.13 or 3.12 for the newest libraries";
 
-/// `cargo xtask matrix`: measures, prints the table, and writes `docs/interop.md`.
+/// `cargo xtask matrix`: measures, prints the table, and writes `docs/generated/interop.md`.
 pub(crate) fn matrix(checkout: &Checkout) -> Outcome<ExitCode> {
     let environment = develop::develop(checkout, Packages::MOST)?;
     let newest = match Interpreter::newest(checkout) {
@@ -40,7 +40,7 @@ pub(crate) fn matrix(checkout: &Checkout) -> Outcome<ExitCode> {
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Measures again: fails where a cell is worse than `docs/interop.md` says.
+/// Measures again: fails where a cell is worse than `docs/generated/interop.md` says.
 pub(crate) fn interop_matrix(context: &Context, stage: &mut Stage) -> Ending {
     let environment = context.modules(stage)?;
     let newest = context.newest.get();

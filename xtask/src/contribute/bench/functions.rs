@@ -1,5 +1,5 @@
 //! `cargo xtask bench functions`: `examples/functions` beside the same module with
-//! rust-numpy and with nanobind, in `docs/functions.md`.
+//! rust-numpy and with nanobind, in `docs/generated/functions.md`.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs;
@@ -44,6 +44,6 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
         command.arg(checkout.root().join(TWINS).join(program)).arg(&modules);
         stage.run(&mut command).map_err(|error| format!("{name}: {error}"))?;
     }
-    stage.done("docs/functions.md is written");
+    stage.done("docs/generated/functions.md is written");
     Ok(())
 }

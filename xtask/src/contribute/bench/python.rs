@@ -49,9 +49,9 @@ pub(crate) fn all(checkout: &Checkout) -> Outcome {
     page(checkout)
 }
 
-/// Writes `docs/benchmarks.md` and its picture, from all that is in `target/bench`.
+/// Writes `docs/generated/benchmarks.md` and its picture, from all that is in `target/bench`.
 pub(crate) fn page(checkout: &Checkout) -> Outcome {
-    let mut stage = Stage::begin(checkout, "docs/benchmarks.md", "bench-page")?;
+    let mut stage = Stage::begin(checkout, "docs/generated/benchmarks.md", "bench-page")?;
     let environment = venv::ensure(checkout, Packages::Base, &mut stage)?;
     let mut page = environment.python(checkout);
     page.arg(checkout.root().join("bench/python/page.py"));
