@@ -1,5 +1,5 @@
-//! Code that documents name by a path, such as `ImportedTensor::from_raw`, and the length of
-//! the guide's pages about functions.
+//! Code that documents name by a path, such as `ImportedTensor::from_raw`, the length of the
+//! guide's pages about functions, and that of the cells of tables.
 
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,12 @@ const FUNCTION_PAGES: [&str; 10] = [
 /// The maximum number of lines of each of them.
 const MOST_LINES: usize = 60;
 
+/// The maximum number of words in the cell of a table.
+const MOST_WORDS: usize = 25;
+
+/// Folders of pages that commands write.
+const GENERATED: [&str; 2] = ["/docs/generated/", "/docs/records/"];
+
 /// What documents name that is not defined, a sentence for each name; and pages that are too long.
 pub(super) fn problems(root: &Path, index: &Index) -> Outcome<Vec<String>> {
     let mut problems = Vec::new();
@@ -59,6 +65,15 @@ pub(super) fn problems(root: &Path, index: &Index) -> Outcome<Vec<String>> {
             }
         }
     }
+    let is_written = |file: &str| GENERATED.iter().any(|folder| file.starts_with(folder));
+    for page in tree.iter().filter(|file| file.ends_with(".md") && !is_written(file)) {
+        for (number, cell) in long_cells(&read(&root.join(&page[1..]))?) {
+            problems.push(format!(
+                "{page}:{number}: a cell has more than {MOST_WORDS} words; move what follows its \
+                 first sentence below the table: {cell}"
+            ));
+        }
+    }
     for name in FUNCTION_PAGES {
         let page = format!("dlpack-traits/src/guide/{name}.md");
         problems.extend(too_long(&page, &read(&root.join(&page))?));
@@ -75,6 +90,13 @@ fn too_long(page: &str, text: &str) -> Option<String> {
              functions, got {lines}; shorten the page"
         )
     })
+}
+
+/// The cells of tables with too many words, with the numbers of their lines.
+fn long_cells(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let rows = text.lines().enumerate().filter(|(_, line)| line.starts_with("| "));
+    let cells = rows.flat_map(|(at, row)| row.split(" | ").map(move |cell| (at + 1, cell)));
+    cells.filter(|(_, cell)| cell.trim_matches('|').split_whitespace().count() > MOST_WORDS)
 }
 
 /// The pages for people who change this project.
@@ -108,7 +130,7 @@ fn files(folder: &Path, name: &str, found: &mut Vec<String>) -> Outcome {
         let name = format!("{name}/{last}");
         if !path.is_dir() {
             found.push(name);
-        } else if !["target", ".git", ".venv", "__pycache__"].contains(&last) {
+        } else if !["target", ".git", ".venv", "__pycache__", "node_modules"].contains(&last) {
             files(&path, &name, found)?;
         }
     }
@@ -181,6 +203,14 @@ mod tests {
         let problem = too_long("guide/errors.md", &text(MOST_LINES + 1)).unwrap();
         assert!(problem.contains("guide/errors.md: expected at most 60 lines"), "{problem}");
         assert!(problem.contains("got 61; shorten the page"), "{problem}");
+    }
+
+    #[test]
+    fn cells_of_tables_are_short() {
+        let words = |count| "word ".repeat(count);
+        let text = format!("{}\n| a | {} |\n| b | {}|\n", words(30), words(25), words(26));
+        let found: Vec<_> = long_cells(&text).map(|(number, _)| number).collect();
+        assert_eq!(found, [3]);
     }
 
     /// A function of this name exists, in another module than the document names: a search
