@@ -25,6 +25,8 @@
 //! | call the exchange tables of other libraries | [`exchange_table`] |
 //! | export memory of a device | [`new_device`] |
 //! | exchange tensors with C or C++, without Python | [`no_python`] |
+//! | come from rust-numpy | [`from_rust_numpy`] |
+//! | come from `nb::ndarray` of nanobind | [`from_nanobind`] |
 //!
 //! The repository also contains `docs/derive.md` (the derive by example),
 //! `docs/coming-from.md` (from other crates and from C structs by hand) and
@@ -98,3 +100,9 @@ pub mod new_device {}
 
 #[doc = include_str!("no_python.md")]
 pub mod no_python {}
+
+#[doc = include_str!("from_rust_numpy.md")]
+pub mod from_rust_numpy {}
+
+#[doc = include_str!("from_nanobind.md")]
+pub mod from_nanobind {}
