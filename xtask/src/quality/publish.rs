@@ -1,4 +1,4 @@
-//! Whether the two crates can be published: quickly in `cargo xtask test --full`, and
+//! Whether the two crates and the wheels can be published: quickly in `cargo xtask test --full`, and
 //! thoroughly, with tools that take minutes to build, by `cargo xtask publishable`.
 
 use std::fs;
@@ -13,6 +13,7 @@ use crate::contribute::test::{self, Context, Step};
 use crate::copy_sources::copy_sources;
 use crate::quality::docs_rs;
 use crate::quality::miri::TOOLCHAIN;
+use crate::quality::wheels;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
 use crate::tools;
@@ -20,7 +21,9 @@ use crate::venv::Packages;
 
 const STEPS: &[Step] = &[
     ("python environment", test::python_environment),
+    ("release checklist", checklist),
     ("packages", packages),
+    ("wheels", wheels::step),
     ("docs without python", docs_rs::step),
     ("cargo-deny", checks::cargo_deny),
     ("semantic versions", semver),
@@ -31,6 +34,37 @@ const STEPS: &[Step] = &[
 /// Runs all of them; the exit code says whether any failed.
 pub(crate) fn publishable(checkout: Checkout) -> Outcome<ExitCode> {
     test::run(checkout, STEPS, Packages::Base)
+}
+
+/// What a maintainer fills in by hand before the first release. Open items are a skip that lists them,
+/// and a failure where `DLPACK_REQUIRE` names `release`.
+fn checklist(context: &Context, _: &mut Stage) -> Ending {
+    let read = |file: &str| {
+        let path = context.checkout.root().join(file);
+        fs::read_to_string(&path).map_err(|error| format!("{file} cannot be read ({error})."))
+    };
+    let changes = answer_of("git", &["status", "--porcelain"]);
+    let mut open = Vec::new();
+    for (item, is_open) in [
+        ("`repository` in Cargo.toml", !read("Cargo.toml")?.contains("\nrepository = ")),
+        ("a date in CHANGELOG.md", read("CHANGELOG.md")?.contains("## [Unreleased] \u{2014} ")),
+        ("an address in SECURITY.md", read("SECURITY.md")?.contains("adds an address here")),
+        ("a team in .github/CODEOWNERS", read(".github/CODEOWNERS")?.contains("@example/")),
+        ("a commit of all changes", changes.is_none_or(|changes| !changes.trim().is_empty())),
+    ] {
+        open.extend(is_open.then_some(item));
+    }
+    for (folder, _) in wheels::tools(&context.checkout)? {
+        let manifest = fs::read_to_string(folder.join("pyproject.toml")).unwrap_or_default();
+        if !manifest.contains("[project.urls]") {
+            open.push("`[project.urls]` in the pyproject.toml of each tool");
+            break;
+        }
+    }
+    if open.is_empty() {
+        return Ok(());
+    }
+    missing("release", format!("the release still needs {}", open.join(", ")))
 }
 
 /// Both crates, packed and built out of their packages.

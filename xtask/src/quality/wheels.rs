@@ -193,8 +193,18 @@ fn unpack(
     // Removes the old version first: its files may have other names.
     drop(std::fs::remove_dir_all(folder.join(&tool.module)));
     let mut unzip = environment.python(checkout);
-    unzip.args(["-m", "zipfile", "-e"]).arg(&tool.wheel).arg(folder);
-    stage.run(&mut unzip)
+    unzip.args(["-m", "zipfile", "-e"]).arg(&tool.wheel).arg(&folder);
+    stage.run(&mut unzip)?;
+    // maturin writes the list of the crates in the wheel (CycloneDX).
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let has_list = |entry: std::fs::DirEntry| {
+        entry.file_name().to_string_lossy().starts_with(&format!("{}-", tool.module))
+            && entry.path().join("sboms").is_dir()
+    };
+    if entries.into_iter().any(has_list) {
+        return Ok(());
+    }
+    Err(format!("{} has no list of its crates (sboms).", tool.wheel.display()))
 }
 
 /// Runs the tests of a tool; tests of required libraries must not be skipped.
