@@ -32,7 +32,7 @@ TOOLS = (
     *("asan", "lsan", "tsan", "cargo-careful", "cargo-fuzz"),
     *("free-threaded", "free-threaded-3.14", "free-threaded-3.15", "free-threaded-tsan"),
     *("no_std", "msrv", "wasm32", "node", "eigen", "cargo-deny", "cargo-hack", "cargo-mutants"),
-    *("minimal-versions", "public-api", "semver", "docs-rs"),
+    *("minimal-versions", "public-api", "semver", "docs-rs", "release"),
 )
 MODULES = ("dlpack_example", "dlpack_testing")
 

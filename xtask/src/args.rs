@@ -61,13 +61,13 @@ pub(crate) enum Contribute {
         #[arg(long)]
         bless: bool,
     },
-    /// Measure which library accepts which tensors from which; writes docs/generated/interop.md
+    /// Measure which library accepts which tensors from which: docs/generated/interop.md
     Matrix,
-    /// Measure how each library treats hostile and odd tensors; writes docs/generated/conformance.md
+    /// Measure how libraries treat hostile and odd tensors: docs/generated/conformance.md
     Conformance,
     /// Draw the pictures of docs/pictures (installs PyTorch)
     Pictures,
-    /// Run a benchmark, or write docs/generated/benchmarks.md; without a name, list them
+    /// Run a benchmark, or write docs/generated/benchmarks.md; no name lists them
     #[command(arg_required_else_help = true)]
     Bench {
         #[command(subcommand)]
@@ -226,7 +226,7 @@ pub(crate) enum Bench {
     Instructions,
     /// Build time that the derive adds, beside serde's
     Compile,
-    /// The functions of examples/functions beside rust-numpy and nanobind: docs/generated/functions.md
+    /// The functions of examples/functions beside rust-numpy and nanobind
     Functions,
     /// Write docs/generated/benchmarks.md and its picture from the results of earlier runs
     Page,

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
+/// The result of a command: a value, or a sentence that names what to do.
+pub(crate) type Outcome<T = ()> = Result<T, String>;
 
 /// The checkout that the command runs in.
 #[derive(Clone, Debug)]
@@ -82,4 +83,10 @@ impl Checkout {
             .collect();
         self.target().join("xtask-logs").join(file + ".log")
     }
+}
+
+/// The text of a file.
+pub(crate) fn read(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path)
+        .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
+use crate::checkout::Outcome;
 use crate::run::Stage;
 
 /// Makes `copy` hold the sources that git would, and nothing else. Files that

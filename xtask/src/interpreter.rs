@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::run::answer_of;
 
 /// Prints what [`Interpreter`] holds, one fact a line. Runs on any Python 3, so

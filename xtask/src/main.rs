@@ -5,6 +5,7 @@
 
 mod args;
 mod checkout;
+mod context;
 mod contribute;
 mod copy_sources;
 mod interpreter;
@@ -19,9 +20,6 @@ use std::process::ExitCode;
 
 use args::Request;
 use checkout::Checkout;
-
-/// The result of a command: a value, or a sentence that names what to do.
-type Outcome<T = ()> = Result<T, String>;
 
 fn main() -> ExitCode {
     let request = args::parse();

@@ -1,7 +1,6 @@
 //! Named steps, how each ended, and the closing table.
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::run::{Screen, Stage};
 
 /// How a step ended.

@@ -1,20 +1,18 @@
 //! Running programs: their output goes to a log, their last line to the terminal.
 
-mod queue;
+pub(crate) mod queue;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::io::{BufRead, BufReader, IsTerminal, PipeReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
-pub(crate) use queue::Job;
+use crate::checkout::{Checkout, Outcome};
 
 /// The interval between progress messages on a terminal.
 pub(crate) const TICK: Duration = Duration::from_millis(250);
@@ -182,7 +180,7 @@ impl Stage {
         let cannot =
             |error: std::io::Error| format!("`{program}` does not start ({error}); install it.");
 
-        let (mut child, reader) = queue::start(command).map_err(cannot)?;
+        let (mut child, reader) = start(command).map_err(cannot)?;
         let (sender, lines) = mpsc::channel();
         let reading = thread::spawn(move || {
             let mut reader = BufReader::new(reader);
@@ -260,6 +258,16 @@ impl Stage {
             eprintln!("warning: {}", self.unwritable(&error));
         }
     }
+}
+
+/// Starts a program whose output, of both kinds, comes through one pipe.
+fn start(command: &mut Command) -> std::io::Result<(Child, PipeReader)> {
+    let (reader, writer) = std::io::pipe()?;
+    let second_writer = writer.try_clone()?;
+    let child = command.stdin(Stdio::null()).stdout(writer).stderr(second_writer).spawn();
+    // The command still holds the writing ends, which must close with the child.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    Ok((child?, reader))
 }
 
 /// `cargo`, in the checkout, without colours in its output.

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use crate::Outcome;
+use crate::checkout::Outcome;
 use crate::run::{Stage, answer_of};
 
 /// Runs what only one step may do at a time, such as an installation: two steps may run at the

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::interpreter::Interpreter;
 use crate::run::{Stage, answer_of, cargo};
 use crate::venv;

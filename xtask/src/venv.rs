@@ -11,8 +11,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::interpreter::Interpreter;
 use crate::run::Stage;
 use crate::system::exclusively;

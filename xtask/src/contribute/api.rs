@@ -8,11 +8,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
-use crate::contribute::rules::read;
-use crate::contribute::test::Context;
-use crate::quality::miri::TOOLCHAIN;
+use crate::checkout::{Checkout, Outcome, read};
+use crate::context::Context;
+use crate::quality::nightly::TOOLCHAIN;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
 use crate::venv::{self, Environment, Packages};

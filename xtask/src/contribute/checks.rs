@@ -2,8 +2,9 @@
 
 use std::process::Command;
 
-use crate::contribute::test::Context;
+use crate::context::Context;
 use crate::quality::miri;
+use crate::quality::nightly::TOOLCHAIN;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
 use crate::tools;
@@ -178,7 +179,7 @@ pub(crate) fn target_without_std(context: &Context, stage: &mut Stage) -> Ending
             );
         } else {
             // Miri needs the same sources.
-            let mut nightly = cargo_of(&context.checkout, miri::TOOLCHAIN);
+            let mut nightly = cargo_of(&context.checkout, TOOLCHAIN);
             nightly.arg("-Zbuild-std=core,alloc");
             nightly
         };

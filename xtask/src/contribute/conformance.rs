@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::contribute::develop::{self, Build, CONFORMANCE, check_import};
 use crate::venv::Packages;
 

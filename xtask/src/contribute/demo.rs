@@ -2,8 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::contribute::develop;
 use crate::venv::{Environment, Packages};
 

@@ -2,10 +2,9 @@
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, EXE_SUFFIX};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::interpreter::Interpreter;
 use crate::run::{EXTENSION_MODULE, Stage, cargo};
 use crate::venv::{self, Environment, Packages};
@@ -286,4 +285,14 @@ pub(crate) fn announced<T>(
         Err(_) => stage.print_tail(),
     }
     outcome
+}
+
+/// Runs a program in this terminal.
+pub(crate) fn in_terminal(command: &mut Command) -> Outcome {
+    let program = command.get_program().to_string_lossy().into_owned();
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{program}` ended with {status}; see its words above.")),
+        Err(error) => Err(format!("`{program}` does not start ({error}).")),
+    }
 }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
+use crate::checkout::Outcome;
+use crate::context::Context;
 use crate::contribute::develop::{Build, EXAMPLE, FUNCTIONS, TESTING};
 use crate::contribute::python_tests;
 use crate::contribute::rust_tests::run_tests;
-use crate::contribute::test::Context;
 use crate::interpreter::Interpreter;
 use crate::report::{Ending, missing_any};
 use crate::run::{Stage, cargo};

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::context::Context;
 use crate::contribute::develop::{Build, Module, check_import};
 use crate::contribute::python_tests;
 use crate::contribute::rust_tests::run_tests;
-use crate::contribute::test::Context;
 use crate::report::{Ending, Stop, missing_any};
 use crate::run::{Stage, cargo};
 

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
 use crate::contribute::develop::{self, Build, EXAMPLE, Module, Profile, TESTING, check_import};
 use crate::contribute::python_tests;
-use crate::contribute::test::Context;
 use crate::interpreter::Interpreter;
 use crate::report::{Ending, Stop, missing};
 use crate::run::Stage;

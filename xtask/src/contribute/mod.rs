@@ -23,9 +23,8 @@ pub(crate) mod vulkan_tests;
 
 use std::process::ExitCode;
 
-use crate::Outcome;
 use crate::args::{Contribute, MutantRun};
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 
 /// Runs one command.
 pub(crate) fn run(request: Contribute, checkout: Checkout) -> Outcome<ExitCode> {

@@ -5,10 +5,9 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
-use crate::contribute::test::Context;
-use crate::quality::sanitize::NO_ASM;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
+use crate::quality::nightly::NO_ASM;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
 use crate::system;

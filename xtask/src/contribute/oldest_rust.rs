@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
-use crate::contribute::test::Context;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
 use crate::system::exclusively;

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use crate::Outcome;
+use crate::checkout::Outcome;
+use crate::context::Context;
 use crate::contribute::develop::{Build, EXAMPLE, Profile, TESTING, check_import};
 use crate::contribute::python_tests::{self, pytest};
-use crate::contribute::test::Context;
 use crate::copy_sources::copy_sources;
 use crate::report::Ending;
 use crate::run::{Stage, cargo};

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::checkout::Checkout;
-use crate::contribute::test::Context;
+use crate::context::Context;
 use crate::interpreter::Interpreter;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;

@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
-use crate::contribute::test::Context;
+use crate::context::Context;
 use crate::report::{Ending, Stop};
-use crate::run::{Job, Stage, cargo};
+use crate::run::queue::Job;
+use crate::run::{Stage, cargo};
 
 /// The packages and features that Rust tests are built with. All steps that run
 /// Rust tests name the same, so that each is built once.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::context::Context;
 use crate::contribute::rust_tests::run_tests;
-use crate::contribute::test::Context;
 use crate::report::{Ending, Stop, missing, missing_any};
 use crate::run::{Stage, cargo};
 use crate::system;

@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::contribute::test::Context;
-use crate::quality::miri::TOOLCHAIN;
-use crate::quality::sanitize::{NO_ASM, PLATFORM, nightly};
+use crate::context::Context;
+use crate::quality::nightly::{NO_ASM, PLATFORM, TOOLCHAIN, nightly};
 use crate::report::{Ending, missing};
 use crate::run::{EXTENSION_MODULE, Stage, answer_of, cargo_of};
 

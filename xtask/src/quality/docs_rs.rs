@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::contribute::test::Context;
+use crate::checkout::Outcome;
+use crate::context::Context;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, cargo};
 

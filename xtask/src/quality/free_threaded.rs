@@ -7,10 +7,9 @@ mod wheels;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::{self, Context, Step};
 use crate::contribute::develop::{EXAMPLE, TESTING};
-use crate::contribute::test::{self, Context, Step};
 use crate::copy_sources::copy_sources;
 use crate::interpreter::Interpreter;
 use crate::quality::load::PYTHON;
@@ -142,7 +141,7 @@ pub(crate) const STEPS: &[Step] = &[
 
 /// Builds what is not built, and runs the tests.
 pub(crate) fn free_threaded(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCode> {
-    test::run(checkout, &[&PYTHON[..1], &test::named(STEPS, step)?].concat(), Packages::Base)
+    context::run(checkout, &[&PYTHON[..1], &context::named(STEPS, step)?].concat(), Packages::Base)
 }
 
 /// Compiles the modules for each ABI without a GIL that the PyO3 of the lock file supports.

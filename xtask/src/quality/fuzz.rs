@@ -6,10 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
-use crate::quality::miri::TOOLCHAIN;
-use crate::quality::sanitize::NO_ASM;
+use crate::checkout::{Checkout, Outcome};
+use crate::quality::nightly::{NO_ASM, TOOLCHAIN};
 use crate::report::{Stop, missing};
 use crate::run::{Stage, answer_of, cargo_of};
 use crate::tools;

@@ -7,8 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::run::{EXTENSION_MODULE, Stage, cargo};
 
 /// The script that runs the checks.

@@ -4,10 +4,9 @@
 use std::process::{Command, ExitCode};
 use std::thread;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::{self, Context, Step, python_environment, python_modules};
 use crate::contribute::rust_tests::{SELECTION, run_tests};
-use crate::contribute::test::{self, Context, Step, python_environment, python_modules};
 use crate::report::Ending;
 use crate::run::{Stage, cargo};
 use crate::venv::Packages;
@@ -28,12 +27,12 @@ pub(crate) const PYTHON: &[Step] =
 
 /// A million exchanges on each thread, and a thousand ends.
 pub(crate) fn load(checkout: Checkout) -> Outcome<ExitCode> {
-    test::run(checkout, &[PYTHON, LOAD].concat(), Packages::Base)
+    context::run(checkout, &[PYTHON, LOAD].concat(), Packages::Base)
 }
 
 /// All directions at once for so many seconds.
 pub(crate) fn soak(checkout: Checkout, seconds: u32) -> Outcome<ExitCode> {
-    test::run_for(checkout, &[PYTHON, SOAK].concat(), Packages::Base, seconds)
+    context::run_for(checkout, &[PYTHON, SOAK].concat(), Packages::Base, seconds)
 }
 
 /// Tests of `faults`, as fast as users have them.

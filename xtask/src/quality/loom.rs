@@ -1,7 +1,7 @@
 //! Models of the owners, from the crate's own sources: every order of threads.
 
+use crate::context::Context;
 use crate::contribute::rust_tests::run_tests;
-use crate::contribute::test::Context;
 use crate::report::Ending;
 use crate::run::{Stage, cargo};
 

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::Outcome;
+use crate::checkout::Outcome;
+use crate::context::{Body, Context};
 use crate::contribute::rust_tests::SELECTION;
-use crate::contribute::test::{Body, Context};
+use crate::quality::nightly::TOOLCHAIN;
 use crate::quality::passed_before;
 use crate::report::{Ending, missing};
-use crate::run::{Job, Stage, answer_of, cargo_of};
+use crate::run::queue::Job;
+use crate::run::{Stage, answer_of, cargo_of};
 use crate::system::exclusively;
-
-pub(crate) const TOOLCHAIN: &str = "nightly";
 
 /// Strict provenance, with isolation from the host: a property test that reads host state
 /// gets an error, so that every run is the same.

@@ -9,6 +9,7 @@ mod gpu;
 mod load;
 mod loom;
 pub(crate) mod miri;
+pub(crate) mod nightly;
 pub(crate) mod passed_before;
 pub(crate) mod publish;
 pub(crate) mod sanitize;
@@ -19,9 +20,8 @@ pub(crate) mod wheels;
 
 use std::process::ExitCode;
 
-use crate::Outcome;
 use crate::args::Quality;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 
 /// Runs one command.
 pub(crate) fn run(request: Quality, checkout: Checkout) -> Outcome<ExitCode> {

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::Outcome;
-use crate::contribute::test::Context;
+use crate::checkout::Outcome;
+use crate::context::Context;
 use crate::report::Ending;
 use crate::run::{Stage, answer_of};
 use crate::venv::{self, FNV_BASIS, fnv1a};

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::{self, Context, Step};
 use crate::contribute::checks;
-use crate::contribute::test::{self, Context, Step};
 use crate::copy_sources::copy_sources;
 use crate::quality::docs_rs;
-use crate::quality::miri::TOOLCHAIN;
+use crate::quality::nightly::TOOLCHAIN;
 use crate::quality::wheels;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
@@ -20,7 +19,7 @@ use crate::tools;
 use crate::venv::Packages;
 
 const STEPS: &[Step] = &[
-    ("python environment", test::python_environment),
+    ("python environment", context::python_environment),
     ("release checklist", checklist),
     ("packages", packages),
     ("wheels", wheels::step),
@@ -33,7 +32,7 @@ const STEPS: &[Step] = &[
 
 /// Runs all of them; the exit code says whether any failed.
 pub(crate) fn publishable(checkout: Checkout) -> Outcome<ExitCode> {
-    test::run(checkout, STEPS, Packages::Base)
+    context::run(checkout, STEPS, Packages::Base)
 }
 
 /// What a maintainer fills in by hand before the first release. Open items are a skip that lists them,

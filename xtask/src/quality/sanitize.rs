@@ -3,20 +3,18 @@
 
 use std::process::{Command, ExitCode};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context;
+use crate::context::{Context, Step};
+use crate::contribute::no_python;
 use crate::contribute::rust_tests::{SELECTION, run_tests};
-use crate::contribute::test::{Context, Step};
-use crate::contribute::{no_python, test};
-use crate::quality::miri::TOOLCHAIN;
+use crate::quality::nightly::{NO_ASM, PLATFORM, TOOLCHAIN, nightly};
 use crate::quality::{asan_python, loom, miri, valgrind};
 use crate::report::{Ending, missing};
 use crate::run::{EXTENSION_MODULE, Stage, answer_of, cargo, cargo_of};
 use crate::tools;
 use crate::venv::Packages;
 
-/// The one platform on which these steps have been run.
-pub(crate) const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 /// The system's own Python, for which valgrind has suppressions.
 const PYTHON: &str = "/usr/bin/python3";
 /// The suppression file.
@@ -24,9 +22,6 @@ const SUPPRESSIONS: &str = "/usr/lib/valgrind/python3.supp";
 
 /// All tests that need no Python, except doc tests.
 const ALL_TESTS: &[&str] = &["--lib", "--tests"];
-/// Sanitizers do not see what inline assembly accesses, so shared memory is copied by a loop
-/// of Rust instead.
-pub(crate) const NO_ASM: &str = "--cfg dlpack_no_asm";
 /// Tests with threads. Those that read sources take very long under a sanitizer that
 /// counts every access.
 const THREADED_TESTS: &[&str] = &[
@@ -46,7 +41,7 @@ const THREADED_TESTS: &[&str] = &[
 
 /// Steps of `cargo xtask sanitize`.
 pub(crate) const STEPS: &[Step] = &[
-    ("python environment", test::python_environment),
+    ("python environment", context::python_environment),
     ("address sanitizer", address),
     ("leak sanitizer", leak),
     ("thread sanitizer", thread),
@@ -66,7 +61,7 @@ pub(crate) const STEPS: &[Step] = &[
 /// Runs all steps, or those whose names contain `step`; the exit code is a failure where
 /// any step failed.
 pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCode> {
-    test::run(checkout, &test::named(STEPS, step)?, Packages::Base)
+    context::run(checkout, &context::named(STEPS, step)?, Packages::Base)
 }
 
 /// Detects accesses outside of allocations and after their end.
@@ -122,17 +117,6 @@ fn with(stage: &mut Stage, tool: &str, command: &mut Command) -> Ending {
     match nightly() {
         Ok(()) => run_tests(stage, command),
         Err(reason) => missing(tool, reason),
-    }
-}
-
-/// Whether the nightly compiler supports sanitizers on this platform.
-pub(crate) fn nightly() -> Outcome {
-    if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
-        return Err(format!("the sanitized tests are for {PLATFORM}"));
-    }
-    match answer_of("rustup", &["run", TOOLCHAIN, "rustc", "--version"]) {
-        Some(_) => Ok(()),
-        None => Err("there is no nightly compiler (rustup toolchain install nightly)".to_owned()),
     }
 }
 

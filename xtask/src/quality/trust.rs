@@ -3,9 +3,9 @@
 
 use std::process::ExitCode;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
-use crate::contribute::{mutants, test};
+use crate::checkout::{Checkout, Outcome};
+use crate::context;
+use crate::contribute::mutants;
 use crate::quality::{free_threaded, load, sanitize};
 use crate::venv::Packages;
 
@@ -17,5 +17,5 @@ pub(crate) fn trust(checkout: Checkout) -> Outcome<ExitCode> {
     let modules = &load::PYTHON[1..];
     let free = free_threaded::STEPS;
     let steps = [sanitize::STEPS, mutants::ALL, modules, load::LOAD, free, load::SOAK].concat();
-    test::run_for(checkout, &steps, Packages::Base, SOAK)
+    context::run_for(checkout, &steps, Packages::Base, SOAK)
 }

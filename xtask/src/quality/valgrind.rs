@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
+use crate::checkout::Outcome;
+use crate::context::Context;
 use crate::contribute::rust_tests::SELECTION;
-use crate::contribute::test::Context;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
-use crate::{Outcome, system};
+use crate::system;
 
 /// The integration test of package `dlpack-tests` whose subject is deleters.
 const TEST: &str = "deleter";

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::contribute::test::Context;
+use crate::context::Context;
 use crate::quality::miri;
+use crate::quality::nightly::TOOLCHAIN;
 use crate::report::{Ending, Stop, missing};
-use crate::run::{Job, Stage, answer_of, cargo, cargo_of};
+use crate::run::queue::Job;
+use crate::run::{Stage, answer_of, cargo, cargo_of};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Programs without threads, and without tests that catch a panic: a panic ends the program there.
@@ -49,7 +51,7 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
         return missing("wasm32", format!("{TARGET} is not installed ({advice}), and {reason}"));
     } else {
         // Miri needs the same sources.
-        let mut nightly = cargo_of(&context.checkout, miri::TOOLCHAIN);
+        let mut nightly = cargo_of(&context.checkout, TOOLCHAIN);
         nightly.arg("-Zbuild-std=std,panic_abort");
         nightly
     };

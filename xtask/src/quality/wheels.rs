@@ -5,10 +5,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::{self, Context};
 use crate::contribute::python_tests;
-use crate::contribute::test::{self, Context};
 use crate::interpreter::Interpreter;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
@@ -16,9 +15,9 @@ use crate::venv::{self, Environment, Packages};
 
 /// `cargo xtask wheels`, with the libraries that the environment in use has.
 pub(crate) fn wheels(checkout: Checkout) -> Outcome<ExitCode> {
-    let steps: [test::Step; 2] =
-        [("python environment", test::python_environment), ("wheels", step)];
-    test::run(checkout, &steps, Packages::Base)
+    let steps: [context::Step; 2] =
+        [("python environment", context::python_environment), ("wheels", step)];
+    context::run(checkout, &steps, Packages::Base)
 }
 
 /// A Python package with a Rust module in it.

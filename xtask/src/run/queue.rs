@@ -1,15 +1,15 @@
 //! Commands that do not depend on each other, as many at a time as there are processors.
 
+use crate::checkout::Outcome;
 use std::collections::VecDeque;
-use std::io::{PipeReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::io::Read;
+use std::process::Command;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::{Stage, TICK, spell};
-use crate::Outcome;
+use super::{Stage, TICK, spell, start};
 
 /// A command that waits in the queue.
 #[derive(Debug)]
@@ -94,16 +94,6 @@ fn run(job: Job) -> Ended {
     };
     log.extend_from_slice(format!("$ {name}: {result}, {seconds:.1} s\n").as_bytes());
     Ended { name, log, passed, seconds }
-}
-
-/// Starts a program whose output, of both kinds, comes through one pipe.
-pub(super) fn start(command: &mut Command) -> std::io::Result<(Child, PipeReader)> {
-    let (reader, writer) = std::io::pipe()?;
-    let second_writer = writer.try_clone()?;
-    let child = command.stdin(Stdio::null()).stdout(writer).stderr(second_writer).spawn();
-    // The command still holds the writing ends, which must close with the child.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    Ok((child?, reader))
 }
 
 #[cfg(test)]

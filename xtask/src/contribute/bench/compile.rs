@@ -12,8 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use super::release;
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::run::Stage;
 
 /// Structs in each crate.

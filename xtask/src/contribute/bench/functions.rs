@@ -4,8 +4,7 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::run::{self, EXTENSION_MODULE, Stage};
 use crate::venv::{self, Packages};
 

@@ -10,9 +10,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
-use crate::contribute::test::Context;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
 use crate::quality::valgrind;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};

@@ -9,9 +9,8 @@ mod rust;
 mod size;
 mod table;
 
-use crate::Outcome;
 use crate::args::Bench;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 
 /// Aligns functions to 64 bytes, and the targets of jumps to 32 bytes, in the programs of the rows,
 /// for all contenders.

@@ -8,8 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{compile, rust, size, table};
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::contribute::develop::{Build, EXAMPLE};
 use crate::run::{self, EXTENSION_MODULE, Stage};
 use crate::venv::{self, Environment, Packages};

@@ -11,8 +11,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use super::size::text;
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::run::Stage;
 
 /// Structs in the library.

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::contribute::develop::{Build, EXAMPLE};
 use crate::run::{self, Stage};
 use crate::venv::{self, Packages};

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use crate::context::Context;
 use crate::contribute::rust_tests::run_tests;
-use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::{Stage, cargo};
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
+use crate::checkout::Outcome;
+use crate::context::Context;
 use crate::contribute::rust_tests::run_tests;
-use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::{Stage, cargo};
 

@@ -8,8 +8,6 @@ mod template;
 mod tvm_ffi;
 mod two_versions;
 
-use std::process::{Command, Stdio};
-
 pub(crate) use coming_from::coming_from;
 pub(crate) use crates::crates;
 pub(crate) use node::step as node;
@@ -18,11 +16,10 @@ pub(crate) use template::{make as template_project, step as template};
 pub(crate) use tvm_ffi::step as tvm_ffi;
 pub(crate) use two_versions::step as two_versions;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
 use crate::contribute::develop::{self, EXAMPLE, Module};
 use crate::contribute::no_python;
-use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
 use crate::venv::Packages;
@@ -226,14 +223,4 @@ pub(crate) fn ranks(context: &Context, stage: &mut Stage) -> Ending {
         return Err(Stop::Skipped("the wheels of MPICH are for Linux".to_owned()));
     }
     [MPI, GLOO, RAY].iter().try_for_each(|example| example.step(context, stage))
-}
-
-/// Runs a program in this terminal.
-fn in_terminal(command: &mut Command) -> Outcome {
-    let program = command.get_program().to_string_lossy().into_owned();
-    match command.stdin(Stdio::null()).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`{program}` ended with {status}; see its words above.")),
-        Err(error) => Err(format!("`{program}` does not start ({error}).")),
-    }
 }

@@ -5,11 +5,9 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::in_terminal;
-use crate::Outcome;
-use crate::checkout::Checkout;
-use crate::contribute::develop::announced;
-use crate::contribute::test::Context;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
+use crate::contribute::develop::{announced, in_terminal};
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo};
 

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::in_terminal;
-use crate::Outcome;
-use crate::checkout::Checkout;
-use crate::contribute::develop::{Build, Module, announced, check_import};
-use crate::contribute::test::Context;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
+use crate::contribute::develop::{Build, Module, announced, check_import, in_terminal};
 use crate::interpreter::Interpreter;
 use crate::report::Ending;
 use crate::run::Stage;

@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
 use crate::contribute::develop::announced;
-use crate::contribute::test::Context;
 use crate::interpreter::Interpreter;
 use crate::report::Ending;
 use crate::run::Stage;

@@ -4,10 +4,9 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
 use crate::contribute::develop::announced;
-use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::{Stage, cargo, path_with};
 use crate::venv::{self, Environment, Packages};

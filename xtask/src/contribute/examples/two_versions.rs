@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
 use crate::contribute::develop::announced;
-use crate::contribute::test::Context;
 use crate::copy_sources::copy_sources;
 use crate::report::Ending;
 use crate::run::{Stage, cargo};

@@ -17,8 +17,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::Outcome;
-use crate::contribute::rules::{Reference, read};
+use crate::checkout::{Outcome, read};
+use crate::contribute::rules::reference::Reference;
 
 /// An edit, and the test that must fail with it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,9 @@ mod scratch;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
-use crate::contribute::rules::Reference;
-use crate::contribute::test::{Context, Step};
+use crate::checkout::{Checkout, Outcome};
+use crate::context::{Context, Step};
+use crate::contribute::rules::reference::Reference;
 use crate::quality::{miri, passed_before};
 use crate::report::{Ending, Stop};
 use crate::run::Stage;

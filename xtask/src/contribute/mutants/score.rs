@@ -3,12 +3,12 @@
 
 use std::process::Command;
 
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
 use crate::copy_sources::copy_sources;
-use crate::quality::miri::TOOLCHAIN;
+use crate::quality::nightly::TOOLCHAIN;
 use crate::report::{Stop, missing};
 use crate::run::{Stage, answer_of, cargo};
-use crate::{Outcome, tools};
+use crate::tools;
 
 /// The core: what has tests in Rust that need no device, no Python and no runtime.
 /// Bounds of threads, locks and vendors have tests of other kinds.

@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome, read};
 use crate::contribute::develop::{Build, EXAMPLE, Profile, TESTING};
 use crate::contribute::gpu_tests;
 use crate::contribute::python_tests::pytest_of;
-use crate::contribute::rules::{Reference, read};
+use crate::contribute::rules::reference::Reference;
 use crate::copy_sources::copy_sources;
 use crate::quality::miri;
+use crate::quality::nightly::TOOLCHAIN;
 use crate::run::Stage;
 use crate::venv::Environment;
 
@@ -166,7 +166,7 @@ impl<'a> Interpreted<'a> {
 
     fn miri(&self) -> Command {
         let mut command = self.scratch.command("rustup");
-        command.args(["run", miri::TOOLCHAIN, "cargo", "miri", "test"]);
+        command.args(["run", TOOLCHAIN, "cargo", "miri", "test"]);
         command.env("MIRIFLAGS", miri::STRICT);
         command.args(["--package=dlpack-tests", "--test", &self.binary]);
         command

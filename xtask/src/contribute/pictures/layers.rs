@@ -1,8 +1,7 @@
 //! Draws the layers of `dlpack-traits` from the list in the architecture test.
 
+use crate::checkout::Outcome;
 use std::path::Path;
-
-use crate::Outcome;
 
 const LIST: &str = "tests/rust/architecture.rs";
 const WIDTH: usize = 880;

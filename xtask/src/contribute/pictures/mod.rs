@@ -2,11 +2,10 @@
 
 mod layers;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
 use crate::contribute::bench::python;
 use crate::contribute::develop;
-use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
 use crate::venv::{Environment, Packages};

@@ -1,11 +1,10 @@
 //! Code that documents name by a path, such as `ImportedTensor::from_raw`, the length of the
 //! guide's pages about functions, and that of the cells of tables.
 
+use crate::checkout::{Outcome, read};
 use std::path::{Path, PathBuf};
 
 use super::index::Index;
-use super::read;
-use crate::Outcome;
 
 /// Paths, or beginnings of paths, into the standard library and other projects.
 const OUTSIDE: [&str; 10] = [

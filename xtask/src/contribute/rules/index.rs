@@ -3,11 +3,9 @@
 //!
 //! The sources are formatted by rustfmt, so the indentation of a line gives its scope.
 
+use crate::checkout::{Outcome, read};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-
-use super::read;
-use crate::Outcome;
 
 /// Folders with sources: the name that documents use for the crate, and the folder.
 const CRATES: [(&str, &str); 10] = [

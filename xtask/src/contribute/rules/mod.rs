@@ -6,22 +6,20 @@
 
 mod documents;
 mod index;
-mod reference;
+pub(crate) mod reference;
 mod standard;
 mod table;
-
-pub(crate) use reference::Reference;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome, read};
+use crate::context::Context;
 use crate::contribute::mutants::edits::{self, Mutant};
-use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
 use index::Index;
+use reference::Reference;
 use table::{Kind, Row};
 
 /// The tables: the letter of their rules, and how many there are.
@@ -166,11 +164,6 @@ fn check_mutant(root: &Path, mutant: &Mutant, rows: &[Row]) -> Result<(), String
     }
     Reference::parse(&mutant.test)?.find(root)?;
     mutant.apply(root).map(|_| ())
-}
-
-pub(crate) fn read(path: &Path) -> Outcome<String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
 }
 
 #[cfg(test)]

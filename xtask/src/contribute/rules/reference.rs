@@ -1,8 +1,7 @@
 //! Tests by name, as `docs/soundness.md` and the mutants write them.
 
+use crate::checkout::read;
 use std::path::{Path, PathBuf};
-
-use super::read;
 
 /// Folders of crates with tests of devices.
 const DEVICES: [&str; 3] = ["accelerators", "gpu", "vulkan"];

@@ -1,10 +1,10 @@
 //! `docs/standard.md`: from each clause to the code that keeps it, and to its test.
 
+use crate::checkout::{Outcome, read};
 use std::path::Path;
 
 use super::index::Index;
-use super::{Reference, read};
-use crate::Outcome;
+use super::reference::Reference;
 
 /// What is wrong with the page, a sentence for each mistake.
 pub(super) fn problems(root: &Path, index: &Index) -> Outcome<Vec<String>> {

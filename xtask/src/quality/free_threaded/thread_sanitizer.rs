@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{PYTHON_3_14, Python, TESTS, VERSION, home};
-use crate::Outcome;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Outcome};
+use crate::context::Context;
 use crate::contribute::develop::{EXAMPLE, TESTING};
-use crate::contribute::test::Context;
-use crate::quality::miri::{self, TOOLCHAIN};
-use crate::quality::sanitize::{NO_ASM, PLATFORM, nightly};
+use crate::quality::miri;
+use crate::quality::nightly::{NO_ASM, PLATFORM, TOOLCHAIN, nightly};
 use crate::report::{Ending, missing};
 use crate::run::{EXTENSION_MODULE, Stage, answer_of, cargo_of};
 

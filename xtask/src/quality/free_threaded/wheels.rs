@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{PYTHON_3_14, PYTHON_3_15, Python, home};
-use crate::Outcome;
+use crate::checkout::Outcome;
+use crate::context::Context;
 use crate::contribute::examples::template_project;
-use crate::contribute::test::Context;
 use crate::interpreter::Interpreter;
 use crate::quality::wheels;
 use crate::report::{Ending, missing};
