@@ -5,9 +5,7 @@
 //! about functions are short.
 
 mod documents;
-mod index;
 pub(crate) mod reference;
-mod standard;
 mod table;
 
 use std::collections::BTreeMap;
@@ -18,7 +16,7 @@ use crate::context::Context;
 use crate::contribute::mutants::edits::{self, Mutant};
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
-use index::Index;
+use documents::Index;
 use reference::Reference;
 use table::{Kind, Row};
 
@@ -92,7 +90,7 @@ fn problems(root: &Path) -> Outcome<Vec<String>> {
             problems.push(format!("the mutant \"{}\": {problem}", mutant.title()));
         }
     }
-    problems.extend(standard::problems(root, &index)?);
+    problems.extend(documents::problems_of_the_standard(root, &index)?);
     problems.extend(documents::problems(root, &index)?);
     Ok(problems)
 }
@@ -175,7 +173,7 @@ mod tests {
         let row = |line: &str| table::rows(line).unwrap().remove(0);
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut index = Index::default();
-        index.add(&["raw".to_owned()], "fn take() {}");
+        index.add(&["raw"], "fn take() {}");
         let check = |line: &str| check_row(&root, &row(line), &index, &[]).unwrap_err();
         assert!(check("| F1 | x | check: `take` | |").contains("no test"));
         assert!(check("| F1 | x | check: `take` | to come |").contains("no test yet"));
