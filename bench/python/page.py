@@ -114,8 +114,6 @@ def rows_in(folder):
         for row in rows:
             if "variant" in row:
                 row = compiled(row)
-            elif "tree" in row:
-                row = released(row)
             if row:
                 if is_reading(row):
                     row["group"] = "reading"
@@ -194,14 +192,6 @@ def compiled(row):
         "peers": {},
         "entries": [{"name": "serde::Serialize", "median": reference, "ratio": 1.0}, entry],
     }
-
-
-def released(row):
-    """The release build of `bench compile` as a row; None for another checkout."""
-    if row["tree"] != "this checkout":
-        return None
-    name = "200 derived structs, release build"
-    return {"group": "size", "row": name, "unit": "bytes", "ours": row["text_bytes"]}
 
 
 def judged(row):

@@ -14,8 +14,6 @@ use crate::venv::Packages;
 const ENVIRONMENT: &str = "\
 Environment:
   DLPACK_PYTHON    the Python to make virtual environments from (default: python3, python)
-  DLPACK_BENCH_AGAINST
-                   a checkout that `bench compile` builds in release beside this one
   DLPACK_REQUIRE   comma-separated list of what may not be skipped, such as miri,vulkan
 
 Virtual environments are shared between checkouts, in the user's cache folder; target/venv
@@ -292,68 +290,9 @@ mod tests {
         }
     }
 
-    fn quality(line: &str) -> Quality {
-        match parse(line) {
-            Ok(Some(Request::Quality(request))) => request,
-            other => panic!("{line}: {other:?}"),
-        }
-    }
-
     #[test]
     fn the_parser_is_consistent() {
         command().debug_assert();
-    }
-
-    #[test]
-    fn commands_without_options_are_parsed() {
-        assert_eq!(parse(""), Ok(None));
-        assert_eq!(contribute("check"), Contribute::Check);
-        assert_eq!(contribute("rules"), Contribute::Rules);
-        assert_eq!(contribute("conformance"), Contribute::Conformance);
-        assert_eq!(contribute("matrix"), Contribute::Matrix);
-        assert_eq!(contribute("pictures"), Contribute::Pictures);
-        assert_eq!(quality("gpu"), Quality::Gpu { bundle: None });
-        assert_eq!(quality("wheels"), Quality::Wheels);
-        assert_eq!(quality("load"), Quality::Load);
-        assert_eq!(quality("free-threaded"), Quality::FreeThreaded { step: None });
-        assert_eq!(quality("trust"), Quality::Trust);
-        assert_eq!(quality("publishable"), Quality::Publishable);
-    }
-
-    #[test]
-    fn options_are_parsed() {
-        let packages = |line: &str| match contribute(line) {
-            Contribute::Demo(with) | Contribute::Develop(with) => with.packages(),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(packages("demo"), Packages::Base);
-        assert_eq!(packages("demo --with torch"), Packages::Torch);
-        assert_eq!(packages("develop --with=torch"), Packages::Torch);
-        assert_eq!(packages("develop --with all"), Packages::MOST);
-        let name = Some("no-python".to_owned());
-        assert_eq!(contribute("example no-python"), Contribute::Example { name });
-        assert_eq!(contribute("example"), Contribute::Example { name: None });
-        assert_eq!(contribute("api"), Contribute::Api { bless: false });
-        assert_eq!(contribute("api --bless"), Contribute::Api { bless: true });
-        let test = |full, step: Option<&str>| {
-            Contribute::Test(Test { full, step: step.map(str::to_owned) })
-        };
-        assert_eq!(contribute("test"), test(false, None));
-        assert_eq!(contribute("test --full"), test(true, None));
-        assert_eq!(contribute("test --step ui"), test(false, Some("ui")));
-        assert_eq!(contribute("test --step miri --full"), test(true, Some("miri")));
-        assert_eq!(quality("sanitize"), Quality::Sanitize { step: None });
-        let step = Some("miri".to_owned());
-        assert_eq!(quality("sanitize --step miri"), Quality::Sanitize { step: step.clone() });
-        assert_eq!(quality("free-threaded --step miri"), Quality::FreeThreaded { step });
-        assert_eq!(quality("soak --seconds 60"), Quality::Soak { seconds: 60 });
-        let fuzz = |line: &str| match quality(line) {
-            Quality::Fuzz(fuzz) => fuzz.choice(),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(fuzz("fuzz --seconds 60"), fuzz::Choice { target: None, seconds: 60 });
-        let target = Some("layout".to_owned());
-        assert_eq!(fuzz("fuzz --target layout --seconds 5"), fuzz::Choice { target, seconds: 5 });
     }
 
     #[test]
@@ -371,51 +310,6 @@ mod tests {
         let layout = Some("layout".to_owned());
         assert_eq!(run("mutants --score layout"), MutantRun::Score(layout));
         assert!(parse("mutants --rule F4 --miri").unwrap_err().contains("cannot be used with"));
-    }
-
-    #[test]
-    fn benchmarks_are_parsed() {
-        for (name, wanted) in [
-            ("rust", Bench::Rust),
-            ("python", Bench::Python),
-            ("table", Bench::Table),
-            ("size", Bench::Size),
-            ("instructions", Bench::Instructions),
-            ("compile", Bench::Compile),
-            ("functions", Bench::Functions),
-            ("page", Bench::Page),
-            ("all", Bench::All),
-        ] {
-            assert_eq!(contribute(&format!("bench {name}")), Contribute::Bench { what: wanted });
-        }
-    }
-
-    #[test]
-    fn errors_name_the_wrong_word() {
-        for (line, word) in [
-            ("bake", "'bake'"),
-            ("demo --with cupy", "'cupy'"),
-            ("api --write", "'--write'"),
-            ("mutants --all", "'--all'"),
-            ("fuzz", "--seconds"),
-            ("fuzz --seconds 0", "--seconds"),
-            ("fuzz --seconds 5 --target x", "'x'"),
-            ("fuzz layout 3", "'layout'"),
-            ("sanitize --fast", "'--fast'"),
-            ("soak", "--seconds"),
-            ("soak --seconds 0", "--seconds"),
-            ("load --fast", "'--fast'"),
-            ("matrix --fast", "'--fast'"),
-            ("test --fast", "'--fast'"),
-            ("bench speed", "'speed'"),
-        ] {
-            let error = parse(line).unwrap_err();
-            assert!(error.contains(word), "{line}: {error}");
-            // An error does not print the list of all commands, which would hide it.
-            assert!(error.lines().count() < 10, "{line}: {error}");
-        }
-        let error = parse("sanitise").unwrap_err();
-        assert!(error.contains("similar") && error.contains("'sanitize'"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,6 @@ mod compile;
 mod functions;
 pub(crate) mod instructions;
 pub(crate) mod python;
-mod release;
 mod rust;
 mod size;
 mod table;
