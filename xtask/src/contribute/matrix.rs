@@ -69,8 +69,8 @@ fn build_newest(
     modules: &[Module],
     stage: &mut Stage,
 ) -> Outcome<Environment> {
-    let environment = venv::ensure_newest(checkout, interpreter, stage)?;
-    let place = checkout.newest_venv().with_file_name("");
+    let environment = venv::NEWEST.ensure(checkout, interpreter, stage)?;
+    let place = venv::NEWEST.link(checkout).with_file_name("");
     let build = Build {
         sources: checkout.root().to_path_buf(),
         target: place.join("target"),

@@ -64,7 +64,7 @@ pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> C
 pub(crate) fn objects(context: &Context, stage: &mut Stage) -> Ending {
     context.modules(stage)?;
     let checkout = &context.checkout;
-    let libraries = venv::ensure_objects(checkout, Interpreter::find(checkout)?, stage)?;
+    let libraries = venv::OBJECTS.ensure(checkout, Interpreter::find(checkout)?, stage)?;
     let mut command = libraries.python(checkout);
     command
         // Other processes find the modules there too.
@@ -82,7 +82,7 @@ pub(crate) fn objects(context: &Context, stage: &mut Stage) -> Ending {
 pub(crate) fn numpy_1(context: &Context, stage: &mut Stage) -> Ending {
     context.modules(stage)?;
     let checkout = &context.checkout;
-    let numpy = venv::ensure_numpy_1(checkout, Interpreter::find(checkout)?, stage)?;
+    let numpy = venv::NUMPY_1.ensure(checkout, Interpreter::find(checkout)?, stage)?;
     let mut command = numpy.python(checkout);
     command
         .env("PYTHONPATH", checkout.modules())

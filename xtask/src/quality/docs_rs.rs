@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::checkout::Outcome;
+use crate::checkout::{Outcome, read};
 use crate::context::Context;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, cargo};
@@ -39,8 +39,7 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     stage.run(cargo(checkout).args(["fetch", "--locked"]))?;
     for (package, folder) in CRATES {
         let manifest = checkout.root().join(folder).join("Cargo.toml");
-        let text = fs::read_to_string(&manifest)
-            .map_err(|error| format!("{} cannot be read ({error}).", manifest.display()))?;
+        let text = read(&manifest)?;
         let mut command = empty(Command::new(programs.join("cargo")), &programs);
         command
             .current_dir(checkout.root())

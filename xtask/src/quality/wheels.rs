@@ -76,7 +76,7 @@ pub(crate) fn tools(checkout: &Checkout) -> Outcome<Vec<(PathBuf, String)>> {
 }
 
 fn build(checkout: &Checkout, interpreter: &Interpreter, stage: &mut Stage) -> Outcome<Vec<Tool>> {
-    let maturin = venv::ensure_maturin(checkout, Interpreter::find(checkout)?, stage)?;
+    let maturin = venv::WHEELS.ensure(checkout, Interpreter::find(checkout)?, stage)?;
     let maturin = maturin.programs().join("maturin");
     let target = checkout.target().join("wheels/target");
     let mut built = Vec::new();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::checkout::{Checkout, Outcome};
+use crate::checkout::{Checkout, Outcome, write};
 use crate::run::Stage;
 
 /// Structs in each crate.
@@ -168,6 +168,5 @@ fn report(bench: &Path, variants: &[Variant], medians: &[f64], cold: f64) -> Out
     println!("\ncold build of dlpack-derive: {cold:.1} s (median of {ROUNDS} for the table)");
     let json = format!("{{\"cold_build_seconds\": {cold:.2}, \"rows\": [{}]}}\n", rows.join(", "));
     let file = bench.with_file_name("compile.json");
-    fs::write(&file, json)
-        .map_err(|error| format!("{} cannot be written ({error}).", file.display()))
+    write(&file, json)
 }

@@ -1,8 +1,8 @@
 //! `examples/crates`: a workspace of its own, because its crates need a newer Rust.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::checkout::Outcome;
+use crate::checkout::{read, write};
 use crate::context::Context;
 use crate::contribute::rust_tests::run_tests;
 use crate::report::{Ending, Stop};
@@ -43,8 +43,7 @@ fn onnx_runtime(context: &Context, stage: &mut Stage) -> Result<PathBuf, Stop> {
         let mut pip = context.environment(stage)?.python(checkout);
         pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", PACKAGE]);
         stage.run(pip.arg("--target").arg(&folder))?;
-        std::fs::write(&installed, pins)
-            .map_err(|error| format!("{} cannot be written ({error}).", installed.display()))?;
+        write(&installed, pins)?;
     }
     let libraries = folder.join("onnxruntime/capi");
     let entries = std::fs::read_dir(&libraries).into_iter().flatten().flatten();
@@ -55,9 +54,4 @@ fn onnx_runtime(context: &Context, stage: &mut Stage) -> Result<PathBuf, Stop> {
     found.ok_or_else(|| {
         Stop::Failed(format!("{} has no library of ONNX Runtime.", libraries.display()))
     })
-}
-
-fn read(path: &Path) -> Outcome<String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
 }

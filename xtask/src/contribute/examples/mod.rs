@@ -18,24 +18,14 @@ pub(crate) use two_versions::step as two_versions;
 
 use crate::checkout::{Checkout, Outcome};
 use crate::context::Context;
-use crate::contribute::develop::{self, EXAMPLE, Module};
+use crate::contribute::develop::{self, Module};
 use crate::contribute::no_python;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
 use crate::venv::Packages;
 
-const SAFETENSORS: PythonExample = PythonExample {
-    name: "safetensors",
-    module: Module { package: "mapped-weights", name: "mapped_weights", sources: None },
-    loading: Loading::Import,
-    place: Place::Tests(Packages::Torch),
-    program: "safetensors/main.py",
-    workspace: None,
-    launcher: None,
-    prepare: Some(python::model_file),
-};
-
-const FUNCTIONS: PythonExample = PythonExample {
+/// An example that Python imports, in the environment of the tests.
+const PLAIN: PythonExample = PythonExample {
     name: "functions",
     module: develop::FUNCTIONS,
     loading: Loading::Import,
@@ -45,95 +35,68 @@ const FUNCTIONS: PythonExample = PythonExample {
     launcher: None,
     prepare: None,
 };
-
-const NOTEBOOK: PythonExample = PythonExample {
-    name: "notebook",
-    module: EXAMPLE,
-    loading: Loading::Import,
-    place: Place::Tests(Packages::Base),
-    program: "notebook/tour.py",
-    workspace: None,
-    launcher: None,
-    prepare: None,
+pub(crate) const FUNCTIONS: PythonExample = PLAIN;
+pub(crate) const SAFETENSORS: PythonExample = PythonExample {
+    name: "safetensors",
+    module: Module { package: "mapped-weights", name: "mapped_weights", sources: None },
+    place: Place::Tests(Packages::Torch),
+    program: "safetensors/main.py",
+    prepare: Some(python::model_file),
+    ..PLAIN
 };
-
-const WRAPPED: PythonExample = PythonExample {
+pub(crate) const NOTEBOOK: PythonExample = PythonExample {
+    name: "notebook",
+    module: develop::EXAMPLE,
+    program: "notebook/tour.py",
+    ..PLAIN
+};
+pub(crate) const WRAPPED: PythonExample = PythonExample {
     name: "wrapped",
     module: Module { package: "dlpack-wrapped", name: "dlpack_wrapped", sources: None },
-    loading: Loading::Import,
-    place: Place::Tests(Packages::Base),
     program: "wrapped/main.py",
     workspace: Some("wrapped"),
-    launcher: None,
-    prepare: None,
+    ..PLAIN
 };
-
 const SHARED_MEMORY: PythonExample = PythonExample {
     name: "shared-memory",
     module: Module { package: "dlpack-frames", name: "dlpack_frames", sources: None },
-    loading: Loading::Import,
     place: Place::Tests(Packages::Torch),
     program: "shared-memory/main.py",
     workspace: Some("shared-memory"),
-    launcher: None,
     prepare: Some(python::publisher),
+    ..PLAIN
 };
-
-const RANKS: Module = Module { package: "dlpack-ranks", name: "dlpack_ranks", sources: None };
-
 const MPI: PythonExample = PythonExample {
     name: "mpi",
-    module: RANKS,
-    loading: Loading::Import,
+    module: Module { package: "dlpack-ranks", name: "dlpack_ranks", sources: None },
     place: Place::Engines,
     program: "ranks/mpi.py",
-    workspace: None,
     launcher: Some(&["mpiexec", "-n", "2"]),
-    prepare: None,
+    ..PLAIN
 };
-
 const GLOO: PythonExample = PythonExample {
     name: "gloo",
-    module: RANKS,
-    loading: Loading::Import,
     place: Place::Tests(Packages::Torch),
     program: "ranks/gloo.py",
-    workspace: None,
     launcher: None,
-    prepare: None,
+    ..MPI
 };
-
-const RAY: PythonExample = PythonExample {
-    name: "ray",
-    module: RANKS,
-    loading: Loading::Import,
-    place: Place::Engines,
-    program: "ranks/store.py",
-    workspace: None,
-    launcher: None,
-    prepare: None,
-};
-
-const TORCH_OPERATORS: PythonExample = PythonExample {
+const RAY: PythonExample =
+    PythonExample { name: "ray", program: "ranks/store.py", launcher: None, ..MPI };
+pub(crate) const TORCH_OPERATORS: PythonExample = PythonExample {
     name: "torch-operators",
     module: Module { package: "dlpack-torch-operators", name: "row_kernels", sources: None },
-    loading: Loading::Import,
     place: Place::Tests(Packages::Torch),
     program: "torch-operators/test_operators.py",
-    workspace: None,
-    launcher: None,
-    prepare: None,
+    ..PLAIN
 };
-
-const JAX_FFI: PythonExample = PythonExample {
+pub(crate) const JAX_FFI: PythonExample = PythonExample {
     name: "jax-ffi",
     module: Module { package: "dlpack-jax-ffi", name: "jax_rows", sources: None },
     loading: Loading::Library,
     place: Place::Tests(Packages::Full),
     program: "jax-ffi/test_handlers.py",
-    workspace: None,
-    launcher: None,
-    prepare: None,
+    ..PLAIN
 };
 
 /// A name, what it shows, and how it is run.
@@ -183,30 +146,6 @@ pub(crate) fn example(checkout: &Checkout, name: Option<&str>) -> Outcome {
     let (.., run) =
         found.ok_or_else(|| format!("There is no example `{name}`: {}.", names.join(", ")))?;
     run(checkout)
-}
-
-pub(crate) fn safetensors(context: &Context, stage: &mut Stage) -> Ending {
-    SAFETENSORS.step(context, stage)
-}
-
-pub(crate) fn functions(context: &Context, stage: &mut Stage) -> Ending {
-    FUNCTIONS.step(context, stage)
-}
-
-pub(crate) fn notebook(context: &Context, stage: &mut Stage) -> Ending {
-    NOTEBOOK.step(context, stage)
-}
-
-pub(crate) fn wrapped(context: &Context, stage: &mut Stage) -> Ending {
-    WRAPPED.step(context, stage)
-}
-
-pub(crate) fn torch_operators(context: &Context, stage: &mut Stage) -> Ending {
-    TORCH_OPERATORS.step(context, stage)
-}
-
-pub(crate) fn jax_ffi(context: &Context, stage: &mut Stage) -> Ending {
-    JAX_FFI.step(context, stage)
 }
 
 /// A publisher and a subscriber, in two processes.

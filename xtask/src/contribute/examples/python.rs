@@ -16,7 +16,7 @@ const MODEL: &str = "requirements/model.txt";
 
 /// A program below `examples`, and what it needs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PythonExample {
+pub(crate) struct PythonExample {
     /// What its command calls it.
     pub(super) name: &'static str,
     pub(super) module: Module,
@@ -68,7 +68,7 @@ impl PythonExample {
     }
 
     /// As a step of the tests, which have made their environment.
-    pub(super) fn step(&self, context: &Context, stage: &mut Stage) -> Ending {
+    pub(crate) fn step(&self, context: &Context, stage: &mut Stage) -> Ending {
         let checkout = &context.checkout;
         let engines;
         let environment = match self.place {
@@ -85,7 +85,7 @@ impl PythonExample {
     fn environment(&self, checkout: &Checkout, stage: &mut Stage) -> Outcome<Environment> {
         match self.place {
             Place::Tests(packages) => venv::ensure(checkout, packages, stage),
-            Place::Engines => venv::ensure_engines(checkout, Interpreter::find(checkout)?, stage),
+            Place::Engines => venv::ENGINES.ensure(checkout, Interpreter::find(checkout)?, stage),
         }
     }
 
@@ -100,7 +100,7 @@ impl PythonExample {
             None => Build::of(checkout),
         };
         if matches!(self.place, Place::Engines) {
-            build.modules = checkout.engines_venv().with_file_name("python");
+            build.modules = venv::ENGINES.link(checkout).with_file_name("python");
         }
         build.run(checkout, &environment.interpreter, &[self.module], stage)?;
         let mut arguments = match self.loading {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::checkout::{Checkout, Outcome};
+use crate::checkout::{Checkout, Outcome, read};
 use crate::context::Context;
 use crate::contribute::develop::announced;
 use crate::interpreter::Interpreter;
@@ -71,7 +71,7 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     let project = project(checkout);
     make(checkout, &project)?;
 
-    let maturin = venv::ensure_maturin(checkout, Interpreter::find(checkout)?, stage)?;
+    let maturin = venv::WHEELS.ensure(checkout, Interpreter::find(checkout)?, stage)?;
     let maturin = |stage: &mut Stage, project: &Path, command: &[&str], out: &Path| {
         let mut maturin = Command::new(maturin.programs().join("maturin"));
         maturin
@@ -149,10 +149,7 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
 
 /// Compares a generated stub with the one of the repository, or writes it there.
 fn expect_equal(generated: &Path, kept: &Path) -> Outcome {
-    let text = |path: &Path| {
-        std::fs::read_to_string(path)
-            .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
-    };
+    let text = |path: &Path| read(path);
     if std::env::var_os("DLPACK_BLESS").is_some() {
         std::fs::copy(generated, kept)
             .map_err(|error| format!("{} cannot be written ({error}).", kept.display()))?;

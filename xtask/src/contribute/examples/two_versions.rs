@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::checkout::{Checkout, Outcome};
+use crate::checkout::{Checkout, Outcome, read, write};
 use crate::context::Context;
 use crate::contribute::develop::announced;
 use crate::copy_sources::copy_sources;
@@ -32,9 +32,9 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
         copy_sources(&program.join(member), &folder.join(member), stage)?;
     }
     let manifest = read(&program.join("Cargo.toml"))?;
-    write(&folder.join("Cargo.toml"), &manifest)?;
+    write(&folder.join("Cargo.toml"), manifest)?;
     // The versions of other crates are those of this checkout.
-    write(&folder.join("Cargo.lock"), &read(&checkout.root().join("Cargo.lock"))?)?;
+    write(&folder.join("Cargo.lock"), read(&checkout.root().join("Cargo.lock"))?)?;
     let cargo = |arguments: &[&str]| {
         let mut command = cargo(checkout);
         command.current_dir(&folder).env("CARGO_TARGET_DIR", folder.join("target"));
@@ -64,21 +64,11 @@ fn copy_crates(checkout: &Checkout, to: &Path, version: &str, stage: &mut Stage)
         copy_sources(&checkout.root().join(package), &to.join(package), stage)?;
     }
     let private = to.join("dlpack-traits/src/__private/mod.rs");
-    write(&private, &read(&private)?.replace(&name(current), &name(version)))?;
+    write(&private, read(&private)?.replace(&name(current), &name(version)))?;
     let manifest = read(&checkout.root().join("Cargo.toml"))?;
     let (_, rest) = manifest.split_once("[workspace.package]").ok_or("no [workspace.package]")?;
     let rest = rest.replace(&format!("\"{current}\""), &format!("\"{version}\""));
     let rest = rest.replace(&format!("\"={current}\""), &format!("\"={version}\""));
     let members = format!("[workspace]\nmembers = {CRATES:?}\n\n[workspace.package]");
-    write(&to.join("Cargo.toml"), &(members + &rest))
-}
-
-fn read(path: &Path) -> Outcome<String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> Outcome {
-    std::fs::write(path, text)
-        .map_err(|error| format!("{} cannot be written ({error}).", path.display()))
+    write(&to.join("Cargo.toml"), members + &rest)
 }

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::checkout::{Checkout, Outcome};
+use crate::checkout::{Checkout, Outcome, write};
 use crate::copy_sources::copy_sources;
 use crate::quality::nightly::TOOLCHAIN;
 use crate::report::{Stop, missing};
@@ -39,8 +39,7 @@ pub(crate) fn score(checkout: &Checkout, only: Option<&str>) -> Outcome {
     let listed = mutants.current_dir(&sources).output();
     let listed = listed.ok().filter(|output| output.status.success());
     let listed = listed.ok_or("`cargo mutants --list` failed.")?;
-    std::fs::write(&list, listed.stdout)
-        .map_err(|error| format!("{} cannot be written ({error}).", list.display()))?;
+    write(&list, listed.stdout)?;
     let mut build = cargo(checkout);
     build.args(["build", "--locked", "--release"]);
     build.arg("--manifest-path=quality/mutants/score/Cargo.toml").arg("--target-dir");

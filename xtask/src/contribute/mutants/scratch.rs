@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::checkout::{Checkout, Outcome, read};
+use crate::checkout::{Checkout, Outcome, read, write};
 use crate::contribute::develop::{Build, EXAMPLE, Profile, TESTING};
 use crate::contribute::gpu_tests;
 use crate::contribute::python_tests::pytest_of;
@@ -54,8 +54,7 @@ impl Scratch {
         for (name, text) in files {
             let path = self.sources.join(name);
             before.insert(name.clone(), read(&path)?);
-            std::fs::write(&path, text)
-                .map_err(|error| format!("{} cannot be written ({error}).", path.display()))?;
+            write(&path, text)?;
         }
         Ok(before)
     }

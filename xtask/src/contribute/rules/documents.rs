@@ -86,7 +86,8 @@ pub(super) fn problems(root: &Path, index: &Index) -> Outcome<Vec<String>> {
         }
     }
     let is_written = |file: &str| GENERATED.iter().any(|folder| file.starts_with(folder));
-    for page in tree.iter().filter(|file| file.ends_with(".md") && !is_written(file)) {
+    let is_page = |file: &&String| Path::new(file).extension().is_some_and(|it| it == "md");
+    for page in tree.iter().filter(is_page).filter(|file| !is_written(file)) {
         for (number, cell) in long_cells(&read(&root.join(&page[1..]))?) {
             problems.push(format!(
                 "{page}:{number}: a cell has more than {MOST_WORDS} words; move what follows its \

@@ -44,7 +44,7 @@ fn for_python(python: &Python, context: &Context, stage: &mut Stage) -> Ending {
         Err(reason) => return missing(python.tool, reason),
     };
     let executable = python.executable(&home);
-    let maturin = venv::ensure_maturin(checkout, Interpreter::find(checkout)?, stage)?;
+    let maturin = venv::WHEELS.ensure(checkout, Interpreter::find(checkout)?, stage)?;
     let maturin = maturin.programs().join("maturin");
     let place = checkout.target().join("free-threaded/wheels");
     let chosen = chosen(context, &place)?;
