@@ -1,11 +1,9 @@
 //! Benchmarks: `cargo xtask bench`.
 
-mod compile;
 mod functions;
 pub(crate) mod instructions;
 pub(crate) mod python;
 mod rust;
-mod size;
 mod table;
 
 use crate::args::Bench;
@@ -26,9 +24,9 @@ pub(crate) fn bench(what: &Bench, checkout: &Checkout) -> Outcome {
         Bench::Rust => rust::bench(checkout),
         Bench::Python => python::bench(checkout),
         Bench::Table => table::bench(checkout),
-        Bench::Size => size::bench(checkout),
+        Bench::Size => python::builds(checkout, "size"),
         Bench::Instructions => instructions::bench(checkout),
-        Bench::Compile => compile::bench(checkout),
+        Bench::Compile => python::builds(checkout, "compile"),
         Bench::Functions => functions::bench(checkout),
         Bench::Page => python::page(checkout),
         Bench::All => python::all(checkout),

@@ -7,9 +7,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::{compile, rust, size, table};
+use super::{rust, table};
 use crate::checkout::{Checkout, Outcome};
-use crate::contribute::develop::{Build, EXAMPLE};
+use crate::contribute::develop::{Build, EXAMPLE, in_terminal};
 use crate::run::{self, EXTENSION_MODULE, Stage};
 use crate::venv::{self, Environment, Packages};
 
@@ -29,12 +29,19 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
     let json = checkout.target().join("bench").join("python.json");
     let mut rows = environment.python(checkout);
     rows.arg(checkout.root().join("bench/python/rows.py")).arg(&folder).arg(&json);
-    let status =
-        rows.status().map_err(|error| format!("the benchmark does not start ({error})."))?;
-    if !status.success() {
-        return Err(format!("the benchmark failed ({status})."));
-    }
+    in_terminal(&mut rows)?;
     println!("the same figures: {}", json.display());
+    Ok(())
+}
+
+/// What builds cost: `size` or `compile`.
+pub(super) fn builds(checkout: &Checkout, what: &str) -> Outcome {
+    let mut stage = Stage::begin(checkout, what, &format!("bench-{what}"))?;
+    let environment = venv::ensure(checkout, Packages::Base, &mut stage)?;
+    let mut script = environment.python(checkout);
+    script.arg(checkout.root().join("bench/python/builds.py")).arg(what);
+    in_terminal(script.arg(checkout.target().join("bench")))?;
+    stage.done("measured");
     Ok(())
 }
 
@@ -43,8 +50,8 @@ pub(crate) fn all(checkout: &Checkout) -> Outcome {
     rust::bench(checkout)?;
     table::bench(checkout)?;
     bench(checkout)?;
-    size::bench(checkout)?;
-    compile::bench(checkout)?;
+    builds(checkout, "size")?;
+    builds(checkout, "compile")?;
     page(checkout)
 }
 
