@@ -39,7 +39,10 @@ fn the_listed_consumers_are_the_measured_ones() {
     if std::env::var_os("DLPACK_BLESS").is_some() {
         fs::write(&path, right).unwrap();
     } else {
-        assert!(reference == right, "docs/generated/interop.md has changed; DLPACK_BLESS=1 writes it anew");
+        assert!(
+            reference == right,
+            "docs/generated/interop.md has changed; DLPACK_BLESS=1 writes it anew"
+        );
     }
 }
 

@@ -80,6 +80,40 @@ pub(crate) fn containing(steps: &[Step], part: Option<&str>) -> Vec<Step> {
     steps.iter().filter(|(name, _)| name.contains(part)).copied().collect()
 }
 
+/// What only one step builds, below `target/`, by the end of a step that passed. All of it takes
+/// more than a small disk has, and nothing is built twice in CI.
+pub(crate) const BUILT_BY_ONE: &[(&str, &[&str])] = &[
+    ("workspaces apart", &["apart"]),
+    ("public interface", &["public-api"]),
+    ("oldest rust", &["oldest-rust"]),
+    ("example: shared-memory", &["shared-memory"]),
+    ("pyo3 between", &["pyo3-range"]),
+    ("valgrind", &["valgrind"]),
+    // The other two interpretations are before it.
+    ("miri, other targets", &["miri"]),
+    ("mutants", &["mutants"]),
+    ("eigen, address sanitizer", &["no-python"]),
+    ("wasm32 in node", &["wasm32-unknown-unknown"]),
+    ("wheels", &["wheels/target"]),
+    ("docs without python", &["docs-rs"]),
+    ("example: template", &["template"]),
+    ("example: wrapped", &["wrapped"]),
+    ("example: coming-from", &["coming-from"]),
+    ("example: crates", &["crates", "onnxruntime"]),
+    ("example: node", &["node"]),
+    ("example: two-versions", &["two-versions"]),
+    ("example: tvm-ffi", &["tvm-ffi"]),
+];
+
+/// Removes what the step `name` has built and no other step uses.
+fn remove_built(checkout: &Checkout, name: &str) {
+    let folders = BUILT_BY_ONE.iter().find(|(step, _)| *step == name).map(|(_, folders)| *folders);
+    for folder in folders.unwrap_or_default() {
+        // What is left takes space, and harms nothing.
+        _ = std::fs::remove_dir_all(checkout.target().join(folder));
+    }
+}
+
 /// Runs steps, with an environment of these packages for those that want one.
 pub(crate) fn run(checkout: Checkout, steps: &[Step], packages: Packages) -> Outcome<ExitCode> {
     run_for(checkout, steps, packages, 0)
@@ -117,7 +151,11 @@ pub(crate) fn run_with(
         for &(name, body) in steps {
             let number = begun.fetch_add(1, Ordering::Relaxed) + 1;
             report.step((&context.checkout, screen), (number, total), name, |stage| {
-                body(&context, stage)
+                let ending = body(&context, stage);
+                if ending.is_ok() && std::env::var_os("CI").is_some() {
+                    remove_built(&context.checkout, name);
+                }
+                ending
             })?;
         }
         Ok(())

@@ -160,4 +160,13 @@ mod tests {
             assert!(FULL.iter().any(|(full, _)| full == name), "{name}");
         }
     }
+
+    #[test]
+    fn folders_are_removed_by_steps_that_there_are() {
+        let steps = [FULL, FULL_BESIDE].concat();
+        for (name, folders) in crate::context::BUILT_BY_ONE {
+            assert!(steps.iter().any(|(step, _)| step == name), "{name}");
+            assert!(!folders.is_empty(), "{name}");
+        }
+    }
 }
