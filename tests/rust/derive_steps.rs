@@ -98,8 +98,8 @@ fn a_row_pitch_in_bytes() {
     assert_eq!(
         error.to_string(),
         "`pitch(bytes)` is 7 bytes, which is not a multiple of the 2 bytes of an element; if it \
-         counts elements, write `pitch(elements)`; otherwise copy the elements to a layout that \
-         DLPack can describe"
+         counts elements, write `pitch(elements)`; otherwise export each element's bytes as a last \
+         axis of uint8, or copy them to a `Vec`"
     );
     let packed = Error::PitchNotWhole { bytes: 7, bits: 6 }.to_string();
     assert!(packed.contains("7 bytes, which is not a multiple of the 6 bits of an element;"));
@@ -142,8 +142,8 @@ fn strides_in_either_unit() {
     assert_eq!(
         error.to_string(),
         "stride 1 is 3 bytes, which is not a whole number of elements; if it counts elements, write \
-         `strides(elements)` on the field, or `strides(..)` above the struct; otherwise copy the \
-         elements to a layout that DLPack can describe"
+         `strides(elements)` on the field, or `strides(..)` above the struct; otherwise export each \
+         element's bytes as a last axis of uint8, or copy them to a `Vec`"
     );
     let in_elements = InElements { data: (0..8).collect(), shape: [2, 3], steps: vec![1, 2] };
     assert_eq!(read(in_elements), (vec![1, 2], vec![0, 2, 4, 1, 3, 5]));

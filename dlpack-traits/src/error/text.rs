@@ -6,7 +6,7 @@ use super::Error;
 use crate::dtype::DataType;
 
 /// What to do about a number of bytes that is not a whole number of elements.
-const COPY: &str = "copy the elements to a layout that DLPack can describe";
+const BYTES: &str = "export each element's bytes as a last axis of uint8, or copy them to a `Vec`";
 
 impl fmt::Display for Error {
     #[expect(clippy::too_many_lines, reason = "one sentence per reason")]
@@ -34,7 +34,7 @@ impl fmt::Display for Error {
                 f,
                 "stride {axis} is {bytes} bytes, which is not a whole number of elements; if it \
                  counts elements, write `strides(elements)` on the field, or `strides(..)` above the \
-                 struct; otherwise {COPY}"
+                 struct; otherwise {BYTES}"
             ),
             Error::PitchNotWhole { bytes, bits } => {
                 write!(f, "`pitch(bytes)` is {bytes} bytes, which is not a multiple of ")?;
@@ -42,7 +42,7 @@ impl fmt::Display for Error {
                     (Some(size), Some(0)) => write!(f, "the {size} bytes of an element; ")?,
                     _ => write!(f, "the {bits} bits of an element; ")?,
                 }
-                write!(f, "if it counts elements, write `pitch(elements)`; otherwise {COPY}")
+                write!(f, "if it counts elements, write `pitch(elements)`; otherwise {BYTES}")
             }
             Error::PitchTooSmall { pitch, row } => pitch_too_small(f, "elements", row, pitch),
             Error::BytePitchTooSmall { bytes, row } => pitch_too_small(f, "bytes", row, bytes),
