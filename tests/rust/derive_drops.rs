@@ -4,7 +4,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread;
 
-use tensors::{DLPackExport, DataType, Flags, ManagedTensor, SharedOwner, Storage};
+use dlpack_tests::counted::{Drops, Ticket};
+use tensors::{
+    DLPackExport, DataRef, DataType, Error, Flags, ManagedTensor, SharedOwner, Storage, StreamArg,
+    Synchronize,
+};
 
 /// Writes to the first element, as a consumer in C does.
 fn write_first(tensor: &ManagedTensor, value: i32) {
@@ -134,4 +138,121 @@ fn a_shared_export_outlives_the_struct() {
     assert_eq!(tensor.data_ptr(), data.as_ptr().cast());
     drop(tensor);
     assert_eq!(Arc::strong_count(&data), 1);
+}
+
+const FAILED: Error = Error::Custom("the work failed");
+
+/// Work on memory.
+struct Work {
+    fails: bool,
+}
+
+impl Synchronize for Work {
+    fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
+        if self.fails { Err(FAILED) } else { Ok(()) }
+    }
+}
+
+/// Memory with work on it.
+struct Worked {
+    bytes: Vec<u8>,
+    work: Work,
+    _ticket: Ticket,
+}
+
+impl Storage for Worked {
+    fn data(&self) -> DataRef<'_> {
+        // SAFETY: 1. and 2. No device works on it.
+        unsafe { DataRef::from_slice(&self.bytes).synchronized_by(&self.work) }
+    }
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Tensor {
+    data: Worked,
+    shape: [usize; 1],
+    #[dlpack(sync)]
+    work: Work,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, transparent)]
+struct Around(Tensor);
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+enum Either {
+    Around(Box<Around>),
+    #[dlpack(skip)]
+    Nothing {
+        _ticket: Ticket,
+    },
+}
+
+/// Each step of `try_into_dlpack` that can fail, and its error.
+const FAILURES: [(fn(&mut Tensor), Error); 3] = [
+    (|tensor| tensor.shape = [3], Error::OutOfBounds { start: 0, end: 3, len: 2 }),
+    (|tensor| tensor.work.fails = true, FAILED),
+    (|tensor| tensor.data.work.fails = true, FAILED),
+];
+
+/// A value returns with each error, is dropped once, and can be exported where its fields are
+/// corrected.
+fn each_failure_returns<T: DLPackExport + Send + 'static>(
+    wrap: fn(Tensor) -> T,
+    inner: fn(&mut T) -> &mut Tensor,
+) {
+    for (fail, expected) in FAILURES {
+        let drops = Drops::new();
+        let failing = || {
+            let data =
+                Worked { bytes: vec![1, 2], work: Work { fails: false }, _ticket: drops.ticket() };
+            let mut value = wrap(Tensor { data, shape: [2], work: Work { fails: false } });
+            fail(inner(&mut value));
+            value
+        };
+        assert_eq!(failing().into_dlpack().unwrap_err(), expected);
+        assert_eq!(drops.count(), 1);
+
+        let (value, error) = failing().try_into_dlpack().unwrap_err();
+        assert_eq!((error, drops.count()), (expected.clone(), 1));
+        let (mut value, error) = value.try_into_dlpack().unwrap_err();
+        assert_eq!((error, drops.count()), (expected, 1));
+
+        let tensor = inner(&mut value);
+        (tensor.shape, tensor.work.fails, tensor.data.work.fails) = ([2], false, false);
+        let address = tensor.data.bytes.as_ptr();
+        let exported = value.try_into_dlpack().map_err(|(_, error)| error).unwrap();
+        assert_eq!((exported.data_ptr(), drops.count()), (address.cast(), 1));
+        thread::spawn(move || drop(exported)).join().unwrap();
+        assert_eq!(drops.count(), 2);
+
+        drop(failing().try_into_dlpack().unwrap_err());
+        assert_eq!(drops.count(), 3);
+    }
+}
+
+#[test]
+fn a_failed_export_returns_a_struct_a_newtype_or_an_enum() {
+    each_failure_returns(|tensor| tensor, |tensor| tensor);
+    each_failure_returns(Around, |around| &mut around.0);
+    each_failure_returns(
+        |tensor| Either::Around(Box::new(Around(tensor))),
+        |either| match either {
+            Either::Around(around) => &mut around.0,
+            Either::Nothing { .. } => unreachable!("it was wrapped"),
+        },
+    );
+}
+
+#[test]
+fn a_variant_without_a_tensor_returns() {
+    let drops = Drops::new();
+    let nothing = Either::Nothing { _ticket: drops.ticket() };
+    let (nothing, error) = nothing.try_into_dlpack().unwrap_err();
+    assert_eq!((error, drops.count()), (Error::NoStorage { variant: "Nothing" }, 0));
+    assert!(matches!(nothing, Either::Nothing { .. }));
+    drop(nothing);
+    assert_eq!(drops.count(), 1);
 }

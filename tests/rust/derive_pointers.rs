@@ -88,6 +88,29 @@ fn layouts_are_checked_against_the_length() {
     assert_eq!(tensor(&drops).to_dlpack().unwrap_err(), Error::NotShareable);
 }
 
+/// The owner comes back with the pointer, which stays valid.
+#[test]
+fn a_failed_export_returns_the_pointer_and_its_owner() {
+    let drops = Arc::default();
+    let address = |tensor: &Tensor| tensor.handle.memory;
+    let short = Tensor { size: 5, ..tensor(&drops) };
+    let expected = address(&short);
+    let (mut short, error) = short.try_into_dlpack().unwrap_err();
+    assert_eq!(error, Error::OutOfBounds { start: 0, end: 24, len: 20 });
+    assert_eq!((address(&short), drops.load(Ordering::Relaxed)), (expected, 0));
+    short.size = 6;
+    let foreign = ImportedStorage::from(short.try_into_dlpack().map_err(|_| ()).unwrap());
+    assert_eq!(foreign.elements::<f32>(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
+    foreign.delete_elsewhere(Farewell::Scribbled);
+    assert_eq!(drops.load(Ordering::Relaxed), 1);
+
+    let null = Tensor { pointer: ptr::null_mut(), ..tensor(&drops) };
+    let (null, error) = null.try_into_dlpack().unwrap_err();
+    assert!(matches!(error, Error::Custom(_)));
+    drop(null);
+    assert_eq!(drops.load(Ordering::Relaxed), 2);
+}
+
 #[test]
 fn a_null_pointer_has_no_elements() {
     let drops = Arc::default();

@@ -142,9 +142,12 @@ fn refused<T: DLPackExport + Send + Sync + 'static>(tensor: T) {
     assert_eq!(tensor.tensor().unwrap_err(), ELSEWHERE);
     let (lent, copied) = (ExportArc::new(Arc::clone(&tensor)).unwrap(), tensor.copy_to_dlpack());
     let exports = [tensor.to_dlpack(), lent.to_dlpack(), lent.to_dlpack(), copied];
-    for export in exports.into_iter().chain([tensor.into_dlpack()]) {
+    for export in exports {
         assert_eq!(export.unwrap_err(), ELSEWHERE);
     }
+    let (tensor, error) = tensor.try_into_dlpack().unwrap_err();
+    assert_eq!((error, Arc::strong_count(&tensor)), (ELSEWHERE, 2));
+    assert_eq!(tensor.into_dlpack().unwrap_err(), ELSEWHERE);
 }
 
 /// A tensor must be described in the given slot.
