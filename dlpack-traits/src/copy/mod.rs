@@ -107,22 +107,18 @@ impl Copied {
         Ok(Self { block, dtype, padded, shape, order: Order::RowMajor })
     }
 
-    /// The same elements with the axes in reverse: what was row-major is column-major.
+    /// The same elements of a row-major copy with the axes in reverse, column-major.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
     pub(crate) fn into_transposed(self) -> Result<Self, Error> {
-        let order = match self.order {
-            Order::RowMajor => Order::ColumnMajor,
-            Order::ColumnMajor => Order::RowMajor,
-        };
         let from = self.shape.as_slice();
         let shape = Dims::filled(from.len(), |dims| {
             dims.iter_mut().zip(from.iter().rev()).for_each(|(dim, &from)| *dim = from);
             Ok(())
         })?;
-        Ok(Self { shape, order, ..self })
+        Ok(Self { shape, order: Order::ColumnMajor, ..self })
     }
 
     /// The copy, lent exclusively.
