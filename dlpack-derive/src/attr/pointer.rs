@@ -62,7 +62,7 @@ fn raw_len(cx: &Ctxt, item: &Item, input: ParseStream<'_>) -> syn::Result<Option
     }
     match input.parse::<Expr>() {
         Ok(len) => {
-            let len = written(cx, &key, &len);
+            let len = written(cx, &key, len);
             let spelled = item.key.span();
             Ok(len.map(|len| RawLen { spelled, unit, len, writable }))
         }

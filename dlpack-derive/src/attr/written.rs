@@ -109,7 +109,7 @@ fn one(cx: &Ctxt, item: &Item, role: Role, tokens: TokenStream, place: Span) -> 
     match parsed {
         Ok((value, rest)) if is_number || is_call(&value) => {
             expect_end(cx, item, rest);
-            let value = written(cx, &item.key, &value)?;
+            let value = written(cx, &item.key, value)?;
             Some(named(role, value))
         }
         _ => {
@@ -154,7 +154,7 @@ fn named(role: Role, value: Written) -> Written {
 fn dims(cx: &Ctxt, item: &Item, list: &proc_macro2::Group) -> Vec<Written> {
     let parser = Punctuated::<ListedDim, Token![,]>::parse_terminated;
     match parse_in(list, list.stream(), parser) {
-        Ok(dims) => dims.iter().filter_map(|dim| listed_dim(cx, &item.key, dim)).collect(),
+        Ok(dims) => dims.into_iter().filter_map(|dim| listed_dim(cx, &item.key, dim)).collect(),
         Err(error) => {
             cx.push(message::expected_dim(&item.key, error.span()));
             Vec::new()
@@ -179,7 +179,7 @@ impl Parse for ListedDim {
     }
 }
 
-fn listed_dim(cx: &Ctxt, key: &Ident, dim: &ListedDim) -> Option<Written> {
+fn listed_dim(cx: &Ctxt, key: &Ident, dim: ListedDim) -> Option<Written> {
     match dim {
         ListedDim::Any(underscore) => Some(Written::Any(underscore.span)),
         ListedDim::Number(number) => written(cx, key, number),
@@ -187,16 +187,16 @@ fn listed_dim(cx: &Ctxt, key: &Ident, dim: &ListedDim) -> Option<Written> {
 }
 
 /// Parses one value of the attribute `key`.
-pub(super) fn written(cx: &Ctxt, key: &Ident, value: &Expr) -> Option<Written> {
+pub(super) fn written(cx: &Ctxt, key: &Ident, value: Expr) -> Option<Written> {
     match value {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(int) => return integer(cx, key, int, 1),
             other => cx.push(message::expected_dim(key, other.span())),
         },
         Expr::Path(path) if path.attrs.is_empty() && !path.path.is_ident("self") => {
-            return Some(Written::Path(path.clone()));
+            return Some(Written::Path(path));
         }
-        Expr::Group(group) => return written(cx, key, &group.expr),
+        Expr::Group(group) => return written(cx, key, *group.expr),
         Expr::Unary(negative) if matches!(negative.op, UnOp::Neg(_)) => {
             if key == symbol::SHAPE {
                 cx.push(message::negative_dim(first_token(&negative.expr)));
@@ -204,18 +204,18 @@ pub(super) fn written(cx: &Ctxt, key: &Ident, value: &Expr) -> Option<Written> {
             }
             match literal(&negative.expr) {
                 Some(int) if is_strides(key) => return integer(cx, key, int, -1),
-                _ => cx.push(message::expected_dim(key, first_token(negative))),
+                _ => cx.push(message::expected_dim(key, first_token(&negative))),
             }
         }
         // `self.width` is the field `width`.
-        Expr::Field(ExprField { member: Member::Named(name), base, .. }) if matches!(&**base, Expr::Path(base) if base.path.is_ident("self")) =>
+        Expr::Field(ExprField { member: Member::Named(name), base, .. }) if matches!(&*base, Expr::Path(base) if base.path.is_ident("self")) =>
         {
-            let path = name.clone().into();
+            let path = name.into();
             return Some(Written::Path(ExprPath { attrs: Vec::new(), qself: None, path }));
         }
-        Expr::Path(_) => cx.push(message::expected_dim(key, first_token(value))),
-        call if is_call(call) => return Some(Written::Call(call.clone())),
-        other => cx.push(message::expected_dim(key, first_token(other))),
+        Expr::Path(_) => cx.push(message::expected_dim(key, first_token(&value))),
+        call if is_call(&call) => return Some(Written::Call(call)),
+        other => cx.push(message::expected_dim(key, first_token(&other))),
     }
     None
 }

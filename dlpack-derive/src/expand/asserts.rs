@@ -3,7 +3,7 @@
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Expr, Generics, Type};
+use syn::{Expr, ExprLit, Generics, Lit, Type};
 
 use crate::bounds::Params;
 use crate::model::{Dropped, Given, Kind, Layout, Model, Placement, Shape, Steps};
@@ -128,8 +128,8 @@ fn listed_rank(list: &[Given<'_>], here: Span) -> TokenStream {
 fn rank(ty: &Type, params: &Params<'_>, here: Span) -> Option<TokenStream> {
     match ty {
         Type::Array(array) if !params.reach(&array.len) => Some(match &array.len {
-            Expr::Lit(len) => {
-                let mut len = len.lit.clone();
+            Expr::Lit(ExprLit { lit: Lit::Int(len), .. }) => {
+                let mut len = len.token();
                 len.set_span(here);
                 len.into_token_stream()
             }

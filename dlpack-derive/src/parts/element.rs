@@ -188,7 +188,7 @@ fn fields(Memory { ty, parts, markers }: &Memory<'_>) -> TokenStream {
     let is_marker = |ty| is_phantom(ty) || matches!(ty, Type::Tuple(ty) if ty.elems.is_empty());
     let blamed = markers.iter().find(|(_, ty)| !is_marker(ty)).map_or(*ty, |(_, ty)| *ty);
     let members = parts.iter().chain(markers.iter().map(|(member, _)| member));
-    let members: Vec<_> = members.cloned().collect();
+    let members: Vec<_> = members.collect();
     destructured(&members, first_token(blamed), |names| {
         let (parts, markers) = names.split_at(parts.len());
         let list = listed(markers);
@@ -211,7 +211,7 @@ pub(super) fn listed(names: &[Ident]) -> TokenStream {
 ///   type and so without a coercion to another. `&mut` makes it invariant.
 /// - It contains no path except `Self` and the bound that the trait has too.
 pub(super) fn destructured(
-    members: &[Member],
+    members: &[impl ToTokens],
     blamed: Span,
     result: impl Fn(&[Ident]) -> TokenStream,
 ) -> TokenStream {

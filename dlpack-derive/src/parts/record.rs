@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::ext::IdentExt as _;
-use syn::{Data, DataStruct, DeriveInput, Fields, Member, Type, Visibility};
+use syn::{Data, DataStruct, DeriveInput, Fields, Type, Visibility};
 
 use super::element::{destructured, implementation, listed, stub, where_clause};
 use crate::ast::is_phantom;
@@ -121,8 +121,7 @@ fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
     });
     let (impl_generics, args, _) = input.generics.split_for_impl();
     let names = model.fields.iter().map(|field| &field.constant);
-    let members: Vec<_> =
-        model.all.iter().map(|(name, _)| Member::Named((*name).clone())).collect();
+    let members: Vec<_> = model.all.iter().map(|(name, _)| name).collect();
     let proof = destructured(&members, ident.span(), listed);
     let items = quote_spanned! {here=>
         const LANES: __dlpack::bool = false;
