@@ -190,8 +190,11 @@ enum Either {
     },
 }
 
+/// Makes a tensor fail to export.
+type Fail = fn(&mut Tensor);
+
 /// Each step of `try_into_dlpack` that can fail, and its error.
-const FAILURES: [(fn(&mut Tensor), Error); 3] = [
+const FAILURES: [(Fail, Error); 3] = [
     (|tensor| tensor.shape = [3], Error::OutOfBounds { start: 0, end: 3, len: 2 }),
     (|tensor| tensor.work.fails = true, FAILED),
     (|tensor| tensor.data.work.fails = true, FAILED),
@@ -216,7 +219,7 @@ fn each_failure_returns<T: DLPackExport + Send + 'static>(
         assert_eq!(drops.count(), 1);
 
         let (value, error) = failing().try_into_dlpack().unwrap_err();
-        assert_eq!((error, drops.count()), (expected.clone(), 1));
+        assert_eq!((error, drops.count()), (expected, 1));
         let (mut value, error) = value.try_into_dlpack().unwrap_err();
         assert_eq!((error, drops.count()), (expected, 1));
 
