@@ -1,5 +1,8 @@
 //! Named steps, how each ended, and the closing table.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use crate::checkout::{Checkout, Outcome};
 use crate::run::{Screen, Stage};
 
@@ -82,7 +85,7 @@ impl Report {
             }
         };
         for line in closing_lines(&log) {
-            stage.note(line);
+            stage.note(&line);
         }
         let seconds = stage.seconds();
         let colon = if remark.is_empty() { "" } else { ": " };
@@ -129,15 +132,37 @@ impl Report {
     }
 }
 
-/// The lines by which cargo's and pytest's test runs say how they ended, and
-/// what they left out.
-fn closing_lines(log: &str) -> impl Iterator<Item = &str> {
-    log.lines().filter(|line| {
+/// The lines by which cargo's and pytest's test runs say how they ended, and one that counts what
+/// they left out, by reason.
+fn closing_lines(log: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut skipped = BTreeMap::<&str, usize>::new();
+    for line in log.lines() {
         let cargo =
             line.starts_with("test result:") && !line.contains(" 0 passed; 0 failed; 0 ignored");
         let pytest = line.starts_with("==") && line.ends_with("==") && line.contains(" in ");
-        cargo || pytest || line.starts_with("SKIPPED [")
-    })
+        if cargo || pytest {
+            lines.push(line.to_owned());
+        } else if let Some((count, reason)) = skip(line) {
+            *skipped.entry(reason).or_default() += count;
+        }
+    }
+    if !skipped.is_empty() {
+        let mut reasons: Vec<_> = skipped.into_iter().collect();
+        reasons.sort_by_key(|&(_, count)| Reverse(count));
+        let total: usize = reasons.iter().map(|(_, count)| count).sum();
+        let reasons: Vec<_> =
+            reasons.into_iter().map(|(reason, count)| format!("{count}: {reason}")).collect();
+        lines.push(format!("SKIPPED {total} tests ({})", reasons.join("; ")));
+    }
+    lines
+}
+
+/// The number of tests and the reason in a line `SKIPPED [3] tests/python/test_x.py:7: reason`.
+fn skip(line: &str) -> Option<(usize, &str)> {
+    let (count, rest) = line.strip_prefix("SKIPPED [")?.split_once("] ")?;
+    let reason = rest.split_once(": ").map_or(rest, |(_, reason)| reason);
+    Some((count.parse().ok()?, reason))
 }
 
 #[cfg(test)]
@@ -230,9 +255,15 @@ docs        failed     100.0  `cargo doc` failed.
             test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured\n\
             test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured\n\
             SKIPPED [1] tests/python/test_jax.py:3: jax is missing\n\
-            ===== 5 passed, 1 skipped in 2.10s =====\n\
+            SKIPPED [2] tests/python/test_torch.py:9: torch is missing\n\
+            SKIPPED [4] tests/python/conftest.py:8: jax is missing\n\
+            ===== 5 passed, 7 skipped in 2.10s =====\n\
             ===== test session starts =====\n";
-        let shown: Vec<&str> = closing_lines(log).collect();
-        assert_eq!(shown.len(), 3, "{shown:?}");
+        let expected = [
+            "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured",
+            "===== 5 passed, 7 skipped in 2.10s =====",
+            "SKIPPED 7 tests (5: jax is missing; 2: torch is missing)",
+        ];
+        assert_eq!(closing_lines(log), expected);
     }
 }
