@@ -14,10 +14,9 @@ use crate::error::Error;
 use crate::export::{DLPackExport, export_owned};
 use crate::managed::ManagedTensor;
 use crate::python::convert::exchange_error;
-use crate::python::export::erased_ref::{ClassVTable, DynExport, ErasedRef, PyOwner, instance};
-use crate::python::export::export_class::{self, ExportClass};
+use crate::python::export::erased_ref::{ClassVTable, PyOwner};
+use crate::python::export::export_class::ExportClass;
 use crate::python::export::to_capsule::waiting;
-use crate::python::interpreter::deferred_drop::drain;
 use crate::stream::StreamArg;
 use crate::view::TensorView;
 
@@ -26,35 +25,27 @@ pub(super) struct ArrayClass {
     class: &'static ClassVTable,
     /// The class itself, and not a subclass.
     pub(super) class_object: fn(Python<'static>) -> Bound<'static, PyType>,
-    /// [`export`].
-    pub(super) export: fn(Borrowed<'_, 'static, PyAny>) -> PyResult<ManagedTensor>,
 }
 
 impl ArrayClass {
     pub(super) const fn of<T: ExportClass>() -> &'static Self {
-        const {
-            &Self {
-                class: ClassVTable::of::<T>(),
-                class_object: |py| py.get_type::<T>(),
-                export: export::<T>,
-            }
-        }
+        const { &Self { class: ClassVTable::of::<T>(), class_object: |py| py.get_type::<T>() } }
     }
 }
 
 /// Exports the tensor of an object, as `__dlpack__` does, to a consumer on the host.
-fn export<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<ManagedTensor> {
+pub(super) fn export(
+    object: Borrowed<'_, 'static, PyAny>,
+    class: &'static ArrayClass,
+) -> PyResult<ManagedTensor> {
     let py = object.py();
-    drain(py);
-    let object = export_class::borrow(&*instance::<T>(object)?)?;
-    let value: &T = &object;
+    let object = (class.class.borrow)(object)?;
+    let (value, consumer) = (object.value(), StreamArg::unspecified());
     // Only pinned memory has pending work.
-    let waits = <dyn DynExport>::device(value).map_err(exchange_error)? != Device::CPU;
-    let tensor = match waiting(py, waits, || value.to_dlpack()) {
-        Err(Error::NotShareable) => {
-            // The storage cannot be shared, so the Python object becomes the owner.
-            export_owned(PyOwner::new(ErasedRef::new(object)), StreamArg::unspecified())
-        }
+    let waits = value.device().map_err(exchange_error)? != Device::CPU;
+    let tensor = match waiting(py, waits, || value.share(consumer)) {
+        // The storage cannot be shared, so the Python object becomes the owner.
+        Err(Error::NotShareable) => export_owned(PyOwner::new(object), consumer),
         shared => shared,
     };
     tensor.map_err(exchange_error)

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-use super::array_class::{ArrayClass, with_tensor};
+use super::array_class::{ArrayClass, export, with_tensor};
 use super::buffer_slots::{Buffer, BufferFunctions, new_class};
 use super::exporter::{Exporter, format_of};
 use crate::panic::catch_panic;
@@ -38,7 +38,7 @@ pub(super) fn exporter_of(
     let facts = with_tensor(object, class, |view| Ok((view.device(), view.dtype(), view.record)));
     let (device, dtype, record) = facts?;
     format_of(device, dtype, record)?;
-    let exporter = Bound::new(object.py(), Exporter::new((class.export)(object)?, record)?)?;
+    let exporter = Bound::new(object.py(), Exporter::new(export(object, class)?, record)?)?;
     buffer_class(object.py())?.call1((exporter,))
 }
 

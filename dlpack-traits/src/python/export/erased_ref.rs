@@ -19,7 +19,7 @@ use crate::element::RecordType;
 use crate::error::Error;
 use crate::exchange::TableError;
 use crate::export::{DLPackExport, export_owned};
-use crate::managed::RawManaged;
+use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::export::export_class::{self, ClassAccess, ExportClass};
 use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::drop_attached::DropAttached;
@@ -41,8 +41,10 @@ pub(in crate::python) trait DynExport: Send + Sync {
     /// [`DLPackExport::record_type`].
     fn record(&self) -> Option<&'static RecordType>;
 
-    /// [`DLPackExport::to_dlpack_on`]; `None` if the storage cannot be shared. The result is in two
-    /// registers.
+    /// [`DLPackExport::to_dlpack_on`].
+    fn share(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error>;
+
+    /// [`share`](Self::share); `None` if the storage cannot be shared. The result is in two registers.
     fn export_shared(&self, consumer: StreamArg<'_>) -> Result<Option<RawManaged>, Box<Error>>;
 }
 
@@ -64,6 +66,10 @@ impl<T: DLPackExport + Send + Sync> DynExport for T {
 
     fn record(&self) -> Option<&'static RecordType> {
         T::record_type(self)
+    }
+
+    fn share(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        T::to_dlpack_on(self, consumer)
     }
 
     #[inline(never)]
