@@ -4,6 +4,7 @@ their types, which have a Python `__getattr__`."""
 import collections
 import itertools
 import re
+import weakref
 
 import dlpack_testing as testing
 import pytest
@@ -168,6 +169,17 @@ class Masks:
     def __init__(self, array):
         self.array = array
 
+class Read:
+    """It passes on attributes by a `__getattribute__`, without a `__getattr__`."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __getattribute__(self, name):
+        array = object.__getattribute__(self, "array")
+        return array if name == "array" else getattr(array, name)
+
+
     def __array__(self, dtype=None, copy=None):
         return self.array
 
@@ -177,7 +189,7 @@ def test_masked_elements_in_a_wrapper():
     hidden = np.ma.array([1, 2], mask=[0, 1], dtype="f4")
     shown = np.ma.array([1, 2], mask=[0, 0], dtype="f4")
     for of, functions in [
-        (Wrapper, [arguments.floats, arguments.convert_floats, testing.import_tensor]),
+        *((of, [arguments.floats, arguments.convert_floats, testing.import_tensor]) for of in PROXIES),
         (Lazy, [arguments.convert_floats]),
         (Masks, [arguments.convert_floats]),
     ]:
@@ -191,6 +203,10 @@ def test_masked_elements_in_a_wrapper():
 
 def masked_quantity():
     """Its `__dlpack__` and its `__array__` are those of the array without the mask."""
+# The last one has neither method: C code passes on the attributes.
+PROXIES = [Wrapper, Read, weakref.proxy]
+
+
     require("pint")
     import pint
 
@@ -288,6 +304,21 @@ def test_masked_elements_of_items():
         # The advice for a list, `numpy.asarray(x)`, would drop the masks.
         with pytest.raises(TypeError, match="without masked elements, got `(list|tuple)`"):
             arguments.floats(given)
+def test_an_exact_argument_rejects_a_wrapper_of_an_array():
+    """The `__dlpack__` of the array drops what the wrapper adds."""
+    array = np.ones(2, "f4").view(Tagged)
+    for of in PROXIES:
+        assert arguments.floats(of(array)) == [1, 1]
+        for function in [arguments.exact, arguments.exact_converted]:
+            with pytest.raises(TypeError, match=r"another meaning, got .*; pass `numpy.asarray\(x\)`"):
+                function(of(array))
+        assert arguments.exact(np.asarray(of(array))) == [1, 1]
+
+
+class Tagged(np.ndarray):
+    """A class of arrays that can have weak references."""
+
+
     for given in [collections.deque([1.0, np.ma.masked]), collections.UserList([hidden])]:
         with pytest.raises(TypeError, match="without masked elements, got `collections"):
             arguments.convert_any(given)

@@ -170,6 +170,24 @@ def test_masked_elements_are_not_read():
         arguments.convert_floats(big_endian)
 
 
+def test_masked_elements_of_an_exact_argument():
+    """Rule W7: `numpy.asarray`, the advice for other subclasses, would drop the mask."""
+    masked = np.ma.array([1, 2, 3], mask=[0, 1, 0], dtype="f4")
+    for function in [arguments.exact, arguments.exact_converted]:
+        for given in [masked, masked.view(SubclassOfMasked)]:
+            with pytest.raises(TypeError, match="without masked elements") as raised:
+                function(given)
+    for made in re.findall("`(x[^`]*)`", str(raised.value)):
+        assert np.asarray(eval(made, {"x": masked})).tolist() in ([1, 0, 3], [1, 3])
+
+
+def test_the_mask_of_a_record():
+    record = np.ma.array([(1.0, 2.0)], mask=[(0, 1)], dtype=[("a", "f4"), ("b", "f4")])
+    for given in [record[0], record.reshape(())]:
+        with pytest.raises(TypeError, match="without masked elements"):
+            arguments.floats(given)
+
+
 def test_masked_elements_of_an_array_that_numpy_makes_are_not_read():
     class Made:
         def __array__(self, dtype=None, copy=None):

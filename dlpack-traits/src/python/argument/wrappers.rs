@@ -15,6 +15,7 @@ use crate::import::{AnyElement, DLPackImport, ImportError, ImportPolicy};
 use crate::python::convert::{class_name, discard, is_exit};
 use crate::python::import::from_dlpack::import_unexplained;
 use crate::python::import::import_options::ImportOptions;
+use crate::python::import::missing_values::{check_mask, exporter_of};
 use crate::python::import::object_kind::ObjectKind;
 use crate::python::numpy::NumPy;
 
@@ -156,7 +157,8 @@ impl<A, const BYTES: u64> DerefMut for AtMost<A, BYTES> {
 
 /// An array argument that rejects objects whose class adds a meaning to a NumPy array, such as a
 /// unit: those of a subclass of `numpy.ndarray`, and those without a `__dlpack__` of their own
-/// that NumPy converts by `__array__` (`pint.Quantity`, `pandas.Series`).
+/// that NumPy converts by `__array__` (`pint.Quantity`, `pandas.Series`) or that pass on the
+/// `__dlpack__` of another object.
 ///
 /// The other arguments read the array of such an object, and drop everything else. Only masked
 /// arrays with a masked element are rejected always.
@@ -195,11 +197,19 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Exact<A> {
     }
 }
 
-/// Rejects an object of a subclass of NumPy's arrays, and one that only NumPy can convert.
+/// Rejects an object of a subclass of NumPy's arrays, one that only NumPy can convert, and one that
+/// passes on the `__dlpack__` of another object.
 fn check_class(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    if !matches!(ObjectKind::of(object)?, ObjectKind::NumPy | ObjectKind::Array) {
+    let rejects = match ObjectKind::of(object)? {
+        ObjectKind::NumPy | ObjectKind::Array => true,
+        ObjectKind::Other => exporter_of(object)?.is_some(),
+        _ => false,
+    };
+    if !rejects {
         return Ok(());
     }
+    // The advice below would drop the mask.
+    check_mask(object)?;
     let class = class_name(&object.get_type())?;
     Err(PyTypeError::new_err(format!(
         "expected an array without a unit or another meaning, got {class}, of which only the \

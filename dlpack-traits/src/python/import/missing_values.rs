@@ -7,12 +7,13 @@ use alloc::vec;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::python::convert::{class_name, ok_unless_exit};
 use crate::python::import::object_kind::{ObjectKind, has, kind_of_dtype};
 use crate::python::numpy::{Mask, NumPy};
+use crate::python::table::owner_class::passes_on;
 
 /// The most dimensions of an array of NumPy, and so of nested lists that it converts.
 const MAX_NDIM: usize = 64;
@@ -91,13 +92,7 @@ pub(in crate::python) fn mask_of(
     Ok(None)
 }
 
-/// Whether objects of a class pass on attributes of another object.
-fn passes_on(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    has(class, "__getattr__")
-}
-
-/// The object whose `__dlpack__` an object has: itself, or the one whose method its `__getattr__`
-/// returns.
+/// The object whose `__dlpack__` an object has: itself, or the one whose method it passes on.
 ///
 /// # Errors
 ///

@@ -177,7 +177,8 @@ fn flags_of_records<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
     if mask.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "names"))?.is_none() {
         return Ok(None);
     }
-    // A copy, because bytes are taken of a contiguous array only.
+    // A copy with an axis, because bytes are taken of a contiguous array only, and of no scalar.
+    let mask = mask.call_method1(intern!(py, "reshape"), (-1,))?;
     let mask = mask.call_method0(intern!(py, "copy"))?;
     mask.call_method1(intern!(py, "view"), ("u1",)).map(Some)
 }

@@ -11,7 +11,9 @@ use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction}
 use crate::python::convert::{ok_or_discard, ok_unless_exit, unless_missing};
 use crate::python::interpreter::exit::watch;
 use crate::python::numpy::NumPy;
-use crate::python::table::owner_class::{Found, Table, own_attribute, owner_of, table_in};
+use crate::python::table::owner_class::{
+    Found, Table, own_attribute, owner_of, passes_on, table_in,
+};
 use crate::python::table::type_cache::{Added, CachedType, Makes, TypeCache};
 
 /// The cache of looked-up types. It holds a weak reference to each type in it, whose callback
@@ -196,8 +198,7 @@ fn may_have_lazy_bits(class: &Bound<'_, PyType>) -> PyResult<bool> {
 /// Whether objects of a type may pass on the `__dlpack__` of another object, which may have such bits
 /// or masked elements (`import::missing_values`).
 fn passes_on_dlpack(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    Ok(own_attribute(class, "__getattr__")?.is_some()
-        && own_attribute(class, "__dlpack__")?.is_none())
+    Ok(own_attribute(class, "__dlpack__")?.is_none() && passes_on(class)?)
 }
 
 /// Records permanently that a table belongs to a class. Returns `false` if it belongs to

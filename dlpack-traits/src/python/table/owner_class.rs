@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyFunction, PyTuple, PyType};
 
 use crate::exchange::CAPSULE;
 use crate::ffi::DLPackExchangeAPIHeader;
@@ -98,6 +98,27 @@ pub(in crate::python) fn own_attribute<'py>(
         Ok(None)
     };
     Ok(ok_unless_exit(class.py(), read())?.flatten())
+}
+
+/// Whether objects of a class pass on attributes of another object: by a `__getattr__`, by a
+/// `__getattribute__` in Python, or as `weakref.proxy` does. Types of C code have a `__getattribute__`
+/// whether they pass on attributes or not.
+///
+/// # Errors
+///
+/// Those of [`own_attribute`].
+pub(in crate::python) fn passes_on(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let py = class.py();
+    if own_attribute(class, "__getattr__")?.is_some_and(|found| !found.is_none()) {
+        return Ok(true);
+    }
+    let read = own_attribute(class, "__getattribute__")?;
+    if read.is_some_and(|found| found.is_instance_of::<PyFunction>()) {
+        return Ok(true);
+    }
+    let proxies = || py.import(intern!(py, "weakref"))?.getattr(intern!(py, "ProxyTypes"));
+    let is_proxy = proxies().and_then(|proxies| proxies.contains(class));
+    Ok(ok_unless_exit(py, is_proxy)? == Some(true))
 }
 
 /// How the owner of a table was found.
