@@ -218,6 +218,20 @@ def test_a_proxy_of_a_tensor_is_imported():
     assert testing.import_tensor(Proxy(Writable([1.0]))).floats() == [1.0]
 
 
+def test_a_method_that_a_subclass_of_numpy_removes():
+    """`None` in the class means that there is no method."""
+    numpy = pytest.importorskip("numpy")
+
+    class Without(numpy.ndarray):
+        __dlpack__ = None
+
+    given = numpy.ones(2, "f4").view(Without)
+    for function, error in [(testing.import_tensor, AttributeError), (testing.arguments.floats, TypeError)]:
+        with pytest.raises(error, match="it has no `__dlpack__`; pass `numpy.asarray"):
+            function(given)
+    assert testing.arguments.convert_floats(given)[0] == [1, 1]
+
+
 def test_words_of_the_object_stay():
     """An AttributeError that the `__dlpack__` of an object raises is not replaced, even if its
     text looks like Python's."""

@@ -60,13 +60,15 @@ impl ObjectKind {
         if matches!(ok_unless_exit(py, export_of(object))?, Some(Some(_))) {
             return Ok(Self::Table);
         }
-        if NumPy::is_array(object)? {
+        // A subclass may set its method to `None`.
+        let is_producer = has(&class, "__dlpack__")?;
+        if is_producer && NumPy::is_array(object)? {
             return Ok(Self::NumPy);
         }
         if object.is_exact_instance_of::<PyCapsule>() {
             return Ok(Self::Capsule);
         }
-        if has(&class, "__dlpack__")? {
+        if is_producer {
             return Ok(Self::DLPack);
         }
         // Attributes of a class and of a module are not methods of it.
