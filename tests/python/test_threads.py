@@ -10,7 +10,7 @@ import consumers
 import dlpack_structs as structs
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, nothing_left
+from conftest import check_leaks, nothing_left, require
 from dlpack_testing import Frozen, Growing, Single, Writable
 
 CLASSES = (Frozen, Writable, Single, Growing)
@@ -143,11 +143,27 @@ def test_releases_on_many_threads_at_once():
     assert sys.getrefcount(tensor) == count
 
 
-@pytest.mark.parametrize("copy", [testing.import_tensor, testing.Floats.from_dlpack, None])
+def as_a_tensor(array):
+    """A copy, because PyTorch has no negative strides."""
+    return testing.results.same_like(require("torch"), array[::-1])
+
+
+LONG_COPIES = {
+    "import": lambda array: testing.import_tensor(array, copy=True),
+    "method": lambda array: testing.Floats.from_dlpack(array, copy=True),
+    "class": testing.Counts.from_dlpack,
+    "result": as_a_tensor,
+}
+
+
+@pytest.mark.parametrize("copy", LONG_COPIES.values(), ids=LONG_COPIES)
 def test_other_threads_run_during_a_long_copy(copy):
-    """Of `copy=True`, and of a class that copies."""
+    """Of `copy=True`, of a class that copies, and of a result for another library."""
     numpy = consumers.get("numpy").module
-    array = numpy.ones(1 << 23, dtype="f4" if copy else "i8")
+    array = numpy.ones(1 << 23, dtype="f4")
+    array = array.astype("i8") if copy is LONG_COPIES["class"] else array
+    # An import of a module lets other threads run, too.
+    copy(array[:2])
     ran, go = [], threading.Lock()
     go.acquire()
 
@@ -162,7 +178,7 @@ def test_other_threads_run_during_a_long_copy(copy):
         thread.start()
         go.release()
         # Here the thread waits for the GIL, unless it ran before.
-        copied = copy(array, copy=True) if copy else testing.Counts.from_dlpack(array)
+        copied = copy(array)
         assert ran
     finally:
         sys.setswitchinterval(switch)

@@ -91,7 +91,8 @@ pub(super) fn object_like<'py>(
     let from_dlpack = match Maker::of(&class)? {
         None if NumPy::is_array_class(&class)? => None,
         Some(maker) => {
-            let tensor = if maker.is_ours() { tensor } else { without_negative_strides(tensor)? };
+            let tensor =
+                if maker.is_ours() { tensor } else { without_negative_strides(py, tensor)? };
             let tensor = storage_of(tensor)?;
             return match wrapped(py, maker, &tensor) {
                 Err(error) if is_refusal(py, &error) && !is_of_library(&class)? => {

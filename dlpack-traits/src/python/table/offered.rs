@@ -14,6 +14,7 @@ use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::convert::{exchange_error, ok_unless_exit};
 use crate::python::export::offer::{offer, storage_of};
+use crate::python::interpreter::{LONG_COPY, copying};
 
 /// Passes a tensor to a `from_dlpack`, [without negative strides](without_negative_strides).
 ///
@@ -26,7 +27,7 @@ pub(in crate::python) fn offer_to<'py>(
     tensor: ManagedTensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = from_dlpack.py();
-    let tensor = storage_of(without_negative_strides(tensor)?)?;
+    let tensor = storage_of(without_negative_strides(py, tensor)?)?;
     let sent = Sent::of(&tensor)?;
     let made = from_dlpack.call1((offer(py, tensor)?,))?;
     sent.check(&made)?;
@@ -98,20 +99,23 @@ fn is_of_module(made: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
 }
 
 /// Copies a host tensor with negative strides, which few libraries have: Paddle reads other memory
-/// for them, JAX and MLX reject them, and so does PyTorch, 2.12 by ending the process.
+/// for them, JAX and MLX reject them, and so does PyTorch, 2.12 by ending the process. Other threads
+/// run during a long copy.
 ///
 /// # Errors
 ///
 /// `MemoryError`.
 pub(in crate::python) fn without_negative_strides(
+    py: Python<'_>,
     tensor: ManagedTensor,
 ) -> PyResult<ManagedTensor> {
     let is_reversed = tensor.strides().iter().any(|&stride| stride < 0);
     if !is_reversed || !tensor.device().is_host() {
         return Ok(tensor);
     }
-    let copy = tensor.import().and_then(|tensor| tensor.to_own_copy());
-    copy.and_then(ImportedStorage::new)
+    let tensor = tensor.import().map_err(exchange_error)?;
+    copying(py, tensor.numel() >= LONG_COPY, || tensor.to_own_copy())
+        .and_then(ImportedStorage::new)
         .and_then(|copy: ImportedStorage| copy.into_dlpack())
         .map_err(exchange_error)
 }

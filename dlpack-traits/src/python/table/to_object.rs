@@ -49,7 +49,7 @@ pub fn to_object<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
     if let Some(maker) = Maker::of(class)? {
-        let tensor = if maker.is_ours() { tensor } else { without_negative_strides(tensor)? };
+        let tensor = if maker.is_ours() { tensor } else { without_negative_strides(py, tensor)? };
         return maker.make(py, tensor.into());
     }
     if NumPy::is_array_class(class)? {
