@@ -423,3 +423,14 @@ def test_reversed_results_are_copied_for_other_libraries():
             made = results.same_like(ones, view)
             assert type(made).__module__.split(".")[0] in (name, "jaxlib")
             assert np.asarray(made).tolist() == made.tolist() == view.tolist()
+
+
+def test_results_for_an_array_of_pyarrow():
+    """It has an array of one dimension, without `bool`; it raises for others."""
+    pyarrow = require("pyarrow")
+    like = pyarrow.array([1.0])
+    made = results.same_like(like, np.arange(3, dtype="f4")[::-1])
+    assert isinstance(made, pyarrow.FloatArray) and made.to_pylist() == [2, 1, 0]
+    for refused in [np.ones((2, 2), "f4"), np.array([True]), np.ones(2, "c8")]:
+        with pytest.raises(pyarrow.ArrowInvalid):
+            results.same_like(like, refused)

@@ -87,7 +87,8 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// `from_dlpack`: most classes of [`add_class`](crate::python::add_class).
     ///
     /// `like` can also be a class of arrays, or a module such as `torch` or `jax.numpy`. An argument of
-    /// TensorFlow or pyarrow gets a NumPy array, because they have no such `from_dlpack`.
+    /// TensorFlow gets a NumPy array, because it has no such `from_dlpack`. An array of pyarrow 26 gets
+    /// one, which has one dimension and no `bool` or complex numbers: pyarrow raises for other tensors.
     ///
     /// A tensor on the host with negative strides is copied for every library but NumPy: PyTorch, JAX and
     /// MLX reject them, and Paddle reads other memory.
