@@ -520,6 +520,11 @@ def test_tensors_of_mlx_and_pyarrow():
     with pytest.raises(TypeError, match=r"with missing values; pass `x\.fill_null\(0\)`"):
         arguments.convert_bytes(missing)
     assert arguments.convert_bytes(missing.fill_null(0)) == [1, 0]
+    # Of floats pyarrow makes NaN, and exports none.
+    missing = pyarrow.array([1, None], pyarrow.float32())
+    with pytest.raises(BufferError, match=r"with missing values; pass `x\.fill_null\(0\)`"):
+        arguments.floats(missing)
+    assert arguments.floats(missing.fill_null(0)) == [1, 0]
 
 
 def test_freed_memory_is_not_converted():

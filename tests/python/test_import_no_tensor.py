@@ -336,9 +336,7 @@ def test_what_interrupts_the_explanation_arrives(of, error):
 @HOOKS
 def test_what_goes_wrong_in_the_explanation(of):
     """Any other exception during the explanation is dropped."""
-    made = r"`numpy\.asarray\(x\)`" if of is of_dtype else "a tensor,"
-    text = f"is not a tensor.*; pass {made}"
-    with pytest.raises(AttributeError, match=text):
+    with pytest.raises(AttributeError, match="is not a tensor.*; pass a tensor,"):
         testing.import_tensor(of(KeyError("lost")), copy=False)
 
 

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::ffi;
 use crate::import::{ImportError, ImportedTensor, digits, has_range, is_allowed, keeps_values};
 use crate::python::convert::{Bounded, class_name, is_exit};
-use crate::python::import::missing_protocol::{Advice, instead_of, text_of};
+use crate::python::import::missing_protocol::{Advice, instead_of, text_of, text_unless_passed_on};
 use crate::python::import::missing_values::{check_mask, mask_of};
 use crate::python::import::object_kind::ObjectKind;
 use crate::python::numpy::Mask;
@@ -45,8 +45,9 @@ pub(super) fn not_imported(object: &Bound<'_, PyAny>, advice: &Advice, error: Py
     if let Err(masked) = checked {
         return masked;
     }
-    match text_of(object, kind, advice) {
-        Ok(text) => instead_of(py, error, PyTypeError::new_err(text)),
+    match text_unless_passed_on(object, kind, advice) {
+        Ok(None) => error,
+        Ok(Some(text)) => instead_of(py, error, PyTypeError::new_err(text)),
         Err(exit) => exit,
     }
 }

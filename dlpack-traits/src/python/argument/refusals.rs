@@ -12,8 +12,11 @@ use super::advice::{KEEP_CONVERTED, Library, is_made_by_jax};
 use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::{is_allowed, is_of_numpy};
-use crate::python::convert::{Bounded, is_refusal, ok_unless_exit};
+use crate::python::convert::{Bounded, class_name, is_refusal, ok_unless_exit};
+use crate::python::import::from_dlpack::import_unexplained;
+use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_protocol::Advice;
+use crate::python::import::missing_values::filled;
 use crate::python::import::object_kind::ObjectKind;
 
 /// Adds what was expected and a cure to the `BufferError` of NumPy, to a refusal of JAX for an array
@@ -37,7 +40,10 @@ pub(super) fn not_exported(
             .and_then(|library| match library {
                 Library::Jax if object.call_method0("is_deleted")?.is_truthy()? => Ok(None),
                 Library::Jax => array_text(object, library, advice, &error).map(Some),
-                _ => Ok(Stored::of(object)?.map(|stored| stored.text(advice))),
+                _ => match Stored::of(object)? {
+                    Some(stored) => Ok(Some(stored.text(advice))),
+                    None => without_missing(object, advice),
+                },
             }),
         _ => return error,
     };
@@ -50,6 +56,24 @@ pub(super) fn not_exported(
         Ok(_) => error,
         Err(exit) => exit,
     }
+}
+
+/// The message for a column with missing values, such as one of Arrow, if the tensor of a copy without
+/// them is exported.
+fn without_missing(object: &Bound<'_, PyAny>, advice: &Advice) -> PyResult<Option<String>> {
+    let Advice::Convert(to) = *advice else { return Ok(None) };
+    let is_exported = |filled: &Bound<'_, PyAny>| {
+        let tensor = import_unexplained(filled, &ImportOptions::new());
+        Ok(ok_unless_exit(object.py(), tensor)?.is_some())
+    };
+    let made = filled(object, is_exported)?;
+    let class = class_name(&object.get_type())?;
+    Ok(made.map(|made| {
+        format!(
+            "{}, got {class} with missing values; pass `{made}` with a value for them",
+            expected(to)
+        )
+    }))
 }
 
 /// How PyTorch stores the elements of a tensor that it does not export.

@@ -12,9 +12,11 @@ use pyo3::types::{PyComplex, PyType};
 use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::is_of_numpy;
-use crate::python::convert::{class_name, discard, is_exit, ok_or_discard};
-use crate::python::import::missing_values::{check_items, check_mask, filled_integers};
-use crate::python::import::object_kind::{ObjectKind, has_numbers};
+use crate::python::convert::{class_name, discard, is_exit, ok_or_discard, ok_unless_exit};
+use crate::python::import::missing_values::{
+    check_items, check_mask, exporter_of, filled_integers,
+};
+use crate::python::import::object_kind::{ObjectKind, has_numbers, kind_of_dtype};
 
 /// Returns the exception of an import: an `AttributeError` that suggests what to pass if the
 /// object is not a tensor, and otherwise the error itself, unchanged.
@@ -28,7 +30,7 @@ pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> P
         if kind.is_tensor() {
             return Ok(None);
         }
-        text_of(object, kind, &Advice::Convert(None)).map(Some)
+        text_unless_passed_on(object, kind, &Advice::Convert(None))
     });
     match explained {
         Ok(None) => error,
@@ -50,6 +52,23 @@ pub(in crate::python) enum Advice {
     /// None, because the function would change the copy. A tensor of another type is converted,
     /// and kept.
     InPlace(Option<DataType>),
+}
+
+/// As [`text_of`]; `None` for an object that passes on the `__dlpack__` of a tensor, whose error
+/// states why it is not exported.
+///
+/// # Errors
+///
+/// Those of [`text_of`].
+pub(in crate::python) fn text_unless_passed_on(
+    object: &Bound<'_, PyAny>,
+    kind: ObjectKind,
+    advice: &Advice,
+) -> PyResult<Option<String>> {
+    if kind == ObjectKind::Other && exporter_of(object)?.is_some() {
+        return Ok(None);
+    }
+    text_of(object, kind, advice).map(Some)
 }
 
 /// Makes the message about an object that is not a tensor.
@@ -84,7 +103,7 @@ pub(in crate::python) fn text_of(
                  one of NumPy or PyTorch"
             ));
         }
-        Advice::Convert(_) if !kind.is_for_numpy() || has_numbers(object)? == Some(false) => {
+        Advice::Convert(dtype) if !kind.is_for_numpy() || !makes_numbers(object, kind, dtype)? => {
             "a tensor, such as one of NumPy or PyTorch".to_string()
         }
         // `numpy.asarray` would make an array of text.
@@ -112,6 +131,28 @@ pub(in crate::python) fn text_of(
         Advice::Convert(_) => "`numpy.asarray(x)`".to_string(),
     };
     Ok(format!("{found}; pass {expression}"))
+}
+
+/// Whether NumPy makes numbers of an object. What the object does not state is tried, because the
+/// `__array__` of a class may raise, and a list may be ragged.
+fn makes_numbers(
+    object: &Bound<'_, PyAny>,
+    kind: ObjectKind,
+    dtype: Option<DataType>,
+) -> PyResult<bool> {
+    if let Some(has_numbers) = has_numbers(object)? {
+        return Ok(has_numbers);
+    }
+    if kind == ObjectKind::Bytes || object.is_instance_of::<PyComplex>() {
+        return Ok(true);
+    }
+    let py = object.py();
+    // NumPy need not be installed where the message is made.
+    let Some(numpy) = ok_unless_exit(py, py.import(intern!(py, "numpy")))? else { return Ok(true) };
+    let dtype = dtype.filter(|&dtype| is_of_numpy(dtype)).map(|dtype| dtype.to_string());
+    let array = numpy.call_method1(intern!(py, "asarray"), (object, dtype));
+    let kind = array.and_then(|array| kind_of_dtype(&array));
+    Ok(matches!(ok_unless_exit(py, kind)?, Some(Some('b' | 'i' | 'u' | 'f' | 'c'))))
 }
 
 /// Returns the second error. The first is its cause, unless it only repeats that a method is
