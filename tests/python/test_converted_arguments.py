@@ -287,9 +287,12 @@ def test_a_finite_number_does_not_become_infinite():
         ("complex64", np.array([1e300j])),
         ("complex64", np.array([1e300])),
     ]:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="raise"):
             with pytest.raises(ValueError, match="with a value that does not fit"):
                 arguments.converted(values, to)
+    with np.errstate(all="raise"):
+        tiny = np.array([1, np.finfo(np.longdouble).tiny])
+        assert arguments.converted(tiny, "float64").tolist() == [1, float(tiny[1])]
     special = np.array([np.inf, -np.inf, np.nan, 3e38])
     np.testing.assert_array_equal(arguments.converted(special, "float32"), special.astype("f4"))
 

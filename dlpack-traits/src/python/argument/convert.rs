@@ -6,7 +6,7 @@ use core::ops::Deref;
 
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyMemoryView, PyString};
+use pyo3::types::{IntoPyDict, PyMemoryView, PyString};
 use pyo3::{Borrowed, intern};
 
 use super::refusals::{Stored, expected, not_exported, wider};
@@ -357,7 +357,8 @@ fn numpy_for<'py>(
 }
 
 /// Converts floats of a size that depends on the platform, unless a finite one would become
-/// infinite.
+/// infinite. `numpy.seterr` of the caller has no effect: NumPy raises or warns for values that it rounds
+/// to zero, too.
 fn finite<'py>(
     numpy: &Bound<'py, PyModule>,
     array: &Bound<'py, PyAny>,
@@ -365,7 +366,12 @@ fn finite<'py>(
     to: Option<DataType>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    let made = array.call_method1(intern!(py, "astype"), (dtype,))?;
+    let ignored = [(intern!(py, "all"), "ignore")].into_py_dict(py)?;
+    let state = numpy.call_method(intern!(py, "errstate"), (), Some(&ignored))?;
+    state.call_method0(intern!(py, "__enter__"))?;
+    let made = array.call_method1(intern!(py, "astype"), (dtype,));
+    state.call_method1(intern!(py, "__exit__"), (py.None(), py.None(), py.None()))?;
+    let made = made?;
     let are_finite = |array| numpy.call_method1(intern!(py, "isfinite"), (array,));
     let equal = (are_finite(array)?, are_finite(&made)?);
     if numpy.call_method1(intern!(py, "array_equal"), equal)?.is_truthy()? {
