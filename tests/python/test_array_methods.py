@@ -85,6 +85,17 @@ def comparable(result):
     return type(result), repr(result)
 
 
+@CLASSES
+def test_a_format(class_):
+    """Of a number without dimensions; of other arrays NumPy raises."""
+    number, row = (of(class_, numpy.array(value, "f4")) for value in [2.5, [2.5]])
+    assert f"{number:.2f} {number:>8}" == "2.50      2.5"
+    with pytest.raises(TypeError, match="unsupported format string"):
+        format(row, ".2f")
+    for x in [number, row]:
+        assert f"{x}" == str(x) == repr(x)
+
+
 def test_the_table_has_every_special_method():
     known = {f"__{name}__" for name in SAME + OTHER + BUFFER + ABSENT}
     special = {name for name in dir(numpy.ndarray) if name.startswith("__")}

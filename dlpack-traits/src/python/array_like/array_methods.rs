@@ -118,6 +118,25 @@ impl ObjectMethod for Bytes {
     }
 }
 
+/// `__format__`: with a format that of the array, whose number NumPy formats if it has no dimensions.
+pub(super) struct Format;
+
+impl ObjectMethod for Format {
+    const NAME: &'static CStr = c"__format__";
+    const DOC: &'static CStr =
+        c"__format__($self, format_spec, /)\n--\n\nReturn str(self), or with a format that of \
+          numpy.asarray(self).";
+
+    fn call(object: Borrowed<'_, 'static, PyAny>, arguments: Arguments<'_>) -> Returned {
+        let py = object.py();
+        let arguments = PyTuple::new(py, arguments.all_positional(py))?;
+        if arguments.len() == 1 && !arguments.get_item(0)?.is_truthy()? {
+            return Ok(object.str()?.into_any());
+        }
+        array_of(object)?.call_method1(intern!(py, "__format__"), arguments)
+    }
+}
+
 /// The array of an object, by its own `__array__`.
 fn array_of(object: Borrowed<'_, 'static, PyAny>) -> Returned {
     object.call_method0(intern!(object.py(), "__array__"))

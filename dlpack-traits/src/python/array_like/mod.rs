@@ -43,6 +43,7 @@ pub(in crate::python) fn install<T: ExportClass>(
     add_missing_property(class, method::<T, attributes::Device>())?;
     add_missing_property(class, method::<T, attributes::Size>())?;
     add_missing_property(class, method::<T, attributes::NBytes>())?;
+    add_missing(class, &[Definition::of::<array_methods::Format>()])?;
     array_methods::install(class)?;
     if !buffer_protocol {
         return add_missing(class, &[Definition::of::<array_methods::Bytes>()]);

@@ -172,7 +172,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     /// | `x += y` and the others in place | the object, whose memory NumPy wrote |
     /// | `bool(x)`, `int(x)`, `float(x)`, `complex(x)`, `bytes(x)`, `operator.index(x)` | the result for the NumPy array |
     /// | `hash(x)` | `TypeError`, because `==` is elementwise |
-    /// | `repr(x)` | shape, dtype and device |
+    /// | `repr(x)`, `format(x, '.2f')` | shape, dtype and device; that of the NumPy array, which formats one number |
     /// | `sys.getsizeof(x)` | the bytes of the object and of its elements |
     ///
     /// `tracemalloc` does not count the elements: the function that records an allocation waits for the
