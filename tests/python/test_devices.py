@@ -102,7 +102,8 @@ def test_legacy_consumers_get_copies_too():
     [
         ({"dl_device": (1, 0), "copy": False}, "takes a copy"),
         ({"dl_device": (2, 0)}, "cannot be exported to cuda:0"),
-        ({"dl_device": (12, 1)}, "cannot be exported to ext_dev:1"),
+        ({"dl_device": (12, 7)}, "cannot be exported to ext_dev:7"),
+        ({"dl_device": (12, 1), "copy": False}, "to ext_dev:1 takes a copy"),
     ],
 )
 def test_what_the_device_cannot_do(keywords, words):
@@ -110,6 +111,18 @@ def test_what_the_device_cannot_do(keywords, words):
     tensor = OnNpu([4], 2.0, opened())
     with pytest.raises(BufferError, match=words):
         tensor.__dlpack__(max_version=(1, 0), **keywords)
+
+
+def test_a_copy_on_another_device_of_the_backend():
+    """`dl_device=` names another device, and the copy waits for the pending kernel."""
+    numpy = require("numpy")
+    gate = Gate()
+    tensor = OnNpu([4], 2.0, gate)
+    gate.open_later()
+    copy = KeptOnNpu.from_dlpack(tensor, device=(12, 1))
+    assert copy.__dlpack_device__() == (12, 1)
+    assert numpy.from_dlpack(copy, device="cpu").tolist() == [2.0] * 4
+    assert tensor.__dlpack_device__() == NPU
 
 
 def test_a_copy_stays_on_the_device():

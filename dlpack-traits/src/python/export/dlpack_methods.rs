@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::{Borrowed, ffi as py_ffi};
 
 use crate::backend::Backends;
+use crate::device::Device;
 use crate::error::Error;
 use crate::exchange::TableError;
 use crate::panic::catch_panic;
@@ -89,7 +90,8 @@ fn dlpack_slow<B: Backends>(
         let keywords = keywords(py, call.arguments)?;
         let own = || object.value().device().map_err(exchange_error);
         let (request, stream) = request(&keywords, &|| Ok(B::stream_method(own()?)))?;
-        (request.decide(own, B::serves)?, stream)
+        let reaches = |own, to| B::serves(own) && (to == Device::CPU || B::serves(to));
+        (request.decide(own, reaches)?, stream)
     };
     match failed {
         None => export::<B>(py, object, plan, stream),

@@ -25,8 +25,8 @@ pub(crate) struct Request {
 pub(crate) struct Plan {
     pub(crate) capsule: Capsule,
     pub(crate) copy: CopyMode,
-    /// Whether the consumer requests the tensor in host memory, wherever it is.
-    pub(crate) onto_cpu: bool,
+    /// The device that the consumer requests, which may be the tensor's own.
+    pub(crate) to: Option<Device>,
 }
 
 /// The struct that the consumer understands.
@@ -107,8 +107,8 @@ impl fmt::Display for Refusal {
 
 impl Request {
     /// Decides how to export a tensor on the device `own`, which is called only if the
-    /// consumer names a device. `reaches_host` returns whether a backend can copy to host
-    /// memory from a device whose memory the processor cannot read.
+    /// consumer names a device. `reaches` returns whether backends serve a device and the
+    /// requested one, so that a copy can be tried.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Request {
     pub(crate) fn decide<E: From<Refusal>>(
         self,
         own: impl FnOnce() -> Result<Device, E>,
-        reaches_host: impl FnOnce(Device) -> bool,
+        reaches: impl FnOnce(Device, Device) -> bool,
     ) -> Result<Plan, E> {
         let capsule = Capsule::up_to(self.max_version);
         let mut copy = match self.copy {
@@ -127,7 +127,8 @@ impl Request {
         if let Some(requested) = self.dl_device {
             let own = own()?;
             if requested != own {
-                if requested != Device::CPU || !(own.is_host() || reaches_host(own)) {
+                let to_cpu = requested == Device::CPU && own.is_host();
+                if !to_cpu && !reaches(own, requested) {
                     return Err(Refusal::Device { requested, own }.into());
                 }
                 if copy == CopyMode::Never {
@@ -136,15 +137,14 @@ impl Request {
                 copy = CopyMode::Always;
             }
         }
-        let onto_cpu = self.dl_device == Some(Device::CPU);
-        Ok(Plan { capsule, copy, onto_cpu })
+        Ok(Plan { capsule, copy, to: self.dl_device })
     }
 }
 
 impl Plan {
     /// Returns the plan for a consumer that passes no keyword except a version.
     pub(crate) const fn of_common_call(capsule: Capsule) -> Self {
-        Self { capsule, copy: CopyMode::IfNeeded, onto_cpu: false }
+        Self { capsule, copy: CopyMode::IfNeeded, to: None }
     }
 
     /// Checks that the processor may copy a tensor on the device `own`, which puts the
@@ -155,7 +155,7 @@ impl Plan {
     ///
     /// [`Refusal::CopyOntoCpu`] if the consumer did not request host memory.
     pub(crate) fn may_copy(self, own: Device) -> Result<(), Refusal> {
-        if own == Device::CPU || !own.is_host() || self.onto_cpu {
+        if own == Device::CPU || !own.is_host() || self.to == Some(Device::CPU) {
             Ok(())
         } else {
             Err(Refusal::CopyOntoCpu { own })
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn decide(request: Request, own: Device) -> Result<Plan, Refusal> {
-        request.decide(|| Ok(own), |_| false)
+        request.decide(|| Ok(own), |_, _| false)
     }
 
     #[test]
@@ -235,20 +235,28 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_reaches_the_host() {
-        let request = Request { dl_device: Some(Device::CPU), ..Request::default() };
+    fn a_device_that_reaches_another() {
+        for to in [Device::CPU, Device::cuda(1), Device::CUDA_HOST] {
+            copies_to(to);
+        }
+    }
+
+    fn copies_to(requested: Device) {
+        let request = Request { dl_device: Some(requested), ..Request::default() };
         let cuda = Device::cuda(0);
-        let to = |request: Request| request.decide(|| Ok(cuda), |device| device == cuda);
+        let reaches = |from, to| (from, to) == (cuda, requested);
+        let to = |request: Request| request.decide(|| Ok(cuda), reaches);
         let plan = to(request).unwrap();
         assert_eq!((plan.copy, plan.may_copy(cuda)), (CopyMode::Always, Ok(())));
-        let refusal = Refusal::DeviceCopy { requested: Device::CPU, own: cuda };
+        assert_eq!(plan.to, Some(requested));
+        let refusal = Refusal::DeviceCopy { requested, own: cuda };
         assert_eq!(to(Request { copy: Some(false), ..request }), Err(refusal));
     }
 
     #[test]
     fn the_device_is_not_asked_for_in_vain() {
         let plan = Request::default()
-            .decide(|| -> Result<Device, Refusal> { unreachable!() }, |_| unreachable!());
+            .decide(|| -> Result<Device, Refusal> { unreachable!() }, |_, _| unreachable!());
         assert!(plan.is_ok());
     }
 }

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
-use crate::backend::{Backends, Cpu, StreamRules};
+use crate::backend::{Cpu, StreamRules};
 use crate::describe::{Describe, Description};
 use crate::device::Device;
 use crate::error::Error;
@@ -98,7 +98,7 @@ pub(in crate::python) fn offer_once<E: DLPackExport + Send + 'static>(
     Ok(object)
 }
 
-/// As [`Backends::stream_method`], where the backend of the memory is not known.
+/// As [`Backends::stream_method`](crate::backend::Backends::stream_method), where the backend of the memory is not known.
 fn stream_method(device: Device) -> Option<(&'static str, StreamRules)> {
     match device.device_type() {
         ffi::kDLOneAPI => Some(("addressof_ref", StreamRules::HANDLES)),
@@ -120,7 +120,7 @@ fn export<E: DLPackExport + Send + 'static>(
         keywords.set(name, value.as_borrowed())?;
     }
     let (request, stream) = request(&keywords, &|| Ok(stream_method(device)))?;
-    let plan = request.decide(|| Ok::<_, PyErr>(device), Cpu::serves)?;
+    let plan = request.decide(|| Ok::<_, PyErr>(device), |_, _| false)?;
     if plan.copy == CopyMode::Always {
         return Err(PyBufferError::new_err("the tensor is exported without a copy only"));
     }

@@ -9,7 +9,7 @@ use pyo3::ffi::PyObject;
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;
 
-use crate::backend::{Backends, copy_on_device, copy_to_host};
+use crate::backend::{Backends, copy_to_device, copy_to_host};
 use crate::device::Device;
 use crate::error::Error;
 use crate::export::{DLPackExport, export_copy, export_owned};
@@ -17,7 +17,7 @@ use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::capsule;
 use crate::python::convert::exchange_error;
 use crate::python::export::erased_ref::{DynExport, ErasedRef, PyOwner};
-use crate::python::export::export_plan::{Capsule, CopyMode, Plan};
+use crate::python::export::export_plan::{Capsule, CopyMode, Plan, Refusal};
 use crate::python::interpreter::{LONG_COPY, detached};
 use crate::stream::StreamArg;
 
@@ -143,8 +143,13 @@ impl Plan {
     ) -> PyResult<ManagedTensor> {
         let device = tensor.tensor().map_err(exchange_error)?.device();
         let served = B::serves(device);
-        if served && device != Device::CPU && !self.onto_cpu {
-            return copy_on_device::<B, _>(tensor, stream).map_err(exchange_error);
+        let to = self.to.unwrap_or(device);
+        if served && to != Device::CPU {
+            let copy = copy_to_device::<B, _>(tensor, to, stream);
+            return copy.map_err(|error| match error {
+                Error::NoBackend { .. } => Refusal::Device { requested: to, own: device }.into(),
+                error => exchange_error(error),
+            });
         }
         self.may_copy(device)?;
         if device.is_host() || !served {
