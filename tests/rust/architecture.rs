@@ -86,12 +86,14 @@ const MODULES_OF_VENDORS: [&str; 10] = [
 ];
 
 /// What vendors import beside the public interface: a file and a name, each for a reason.
-const HELPERS: [(&str, &str, &str); 11] = [
+const HELPERS: [(&str, &str, &str); 13] = [
     ("backend/append_list.rs", "AppendList", "devices that were adopted, and streams for frees"),
     ("backend/frees.rs", "run_blocking", "a free waits without the GIL"),
     ("backend/lazy_library.rs", "Loaded", "a library is loaded by the first call"),
     ("backend/library.rs", "open", "finds a library by its names"),
     ("backend/library.rs", "checked", "converts an error code"),
+    ("backend/library.rs", "add_texts", "errors have the driver's texts"),
+    ("backend/library.rs", "driver_text", "so have errors of cudarc"),
     ("backend/object.rs", "Object", "owns an object of a library"),
     ("backend/object.rs", "Ref", "a pointer to such an object"),
     ("backend/reentrant_lock.rs", "ReentrantLock", "callbacks may call the backend again"),

@@ -1,9 +1,14 @@
 //! A vendor's library: its file ([`open`]), and its functions ([`calls!`](calls)).
 
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+use core::ffi::{CStr, c_char};
+
 use libloading::Library;
 
 #[cfg(any(feature = "cuda", feature = "opencl", feature = "rocm"))]
 use crate::backend::device_error;
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+use crate::backend::{MemoryType, append_list::AppendList};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -214,5 +219,51 @@ pub(super) use calls;
 /// Converts an error code of a call.
 #[cfg(any(feature = "cuda", feature = "opencl", feature = "rocm"))]
 pub(super) fn checked(device: Device, call: &'static str, code: i32) -> Result<(), Error> {
-    if code == 0 { Ok(()) } else { Err(device_error(device, call, code.into(), "")) }
+    #[cfg(any(feature = "cuda", feature = "rocm"))]
+    let text = |code| driver_text(device, code);
+    #[cfg(not(any(feature = "cuda", feature = "rocm")))]
+    let text = |_| "";
+    if code == 0 { Ok(()) } else { Err(device_error(device, call, code.into(), text(code))) }
+}
+
+/// A driver's function for the text of an error code.
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+type TextOfCode = unsafe extern "C" fn(i32, &mut *const c_char) -> i32;
+
+/// Such functions, with the memory of each driver.
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+static TEXTS: AppendList<(&[MemoryType], TextOfCode)> = AppendList::new();
+
+/// Adds the driver's texts to the errors of its devices. A driver without the function has none.
+///
+/// # Safety
+///
+/// 1. The library stays loaded as long as the process, and its function `name`, if there is one,
+///    is a `TextOfCode`: it writes NULL or a C string that lives as long.
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+pub(super) unsafe fn add_texts(
+    library: &Library,
+    kinds: &'static [MemoryType],
+    name: &'static str,
+) {
+    // SAFETY: 1. and 2. By our caller's 1.
+    if let Ok(text) = unsafe { function(library, Device::CPU, name) } {
+        TEXTS.append((kinds, text));
+    }
+}
+
+/// The driver's text for a code; `""` if it has none.
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+pub(super) fn driver_text(device: Device, code: i32) -> &'static str {
+    let is_of = |kind: &MemoryType| kind.device_type() == device.device_type();
+    let Some((_, text_of)) = TEXTS.iter().find(|(kinds, _)| kinds.iter().any(is_of)) else {
+        return "";
+    };
+    let mut text = core::ptr::null();
+    // SAFETY: by 1 of `add_texts`, it writes the text to its argument.
+    if unsafe { text_of(code, &mut text) } != 0 || text.is_null() {
+        return "";
+    }
+    // SAFETY: by 1 of `add_texts`, it is a C string that lives as long as the process.
+    unsafe { CStr::from_ptr(text) }.to_str().unwrap_or_default()
 }

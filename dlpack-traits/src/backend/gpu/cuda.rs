@@ -189,6 +189,7 @@ impl Vendor for CudaDriver {
     const STREAM_METHOD: Option<&'static str> = Some("__cuda_stream__");
     const LIBRARIES: &'static [&'static str] =
         if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
+    const TEXT_OF_CODE: &'static str = "cuGetErrorString";
     const NAMES: usize = 0;
     type State = State;
     type Current = Current;

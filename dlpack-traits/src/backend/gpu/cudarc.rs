@@ -9,6 +9,7 @@ use ::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRep
 use super::Cuda;
 use super::cuda::{CudaDriver, Current};
 use super::vendor::runtime;
+use crate::backend::library::driver_text;
 use crate::backend::{
     DeviceBuffer, FreeOrder, MemoryRange, StreamHandle, StreamRules, SyncAction, WorkStream,
     device_error,
@@ -222,5 +223,7 @@ fn checked<R>(device: Device, stream: &CudaStream, calls: impl FnOnce() -> R) ->
 
 /// Converts an error of cudarc.
 pub(super) fn in_cudarc<R>(device: Device, result: Result<R, DriverError>) -> Result<R, Error> {
-    result.map_err(|DriverError(code)| device_error(device, "cudarc", code as i64, ""))
+    result.map_err(|DriverError(code)| {
+        device_error(device, "cudarc", code as i64, driver_text(device, code as i32))
+    })
 }

@@ -113,6 +113,7 @@ impl Vendor for HipRuntime {
     } else {
         &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
     };
+    const TEXT_OF_CODE: &'static str = "hipDrvGetErrorString";
     const NAMES: usize = 1;
     type State = State;
     type Current = Current;

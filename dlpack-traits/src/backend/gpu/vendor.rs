@@ -31,6 +31,8 @@ pub trait Vendor: Sized + Send + Sync + 'static {
     const STREAM_METHOD: Option<&'static str>;
     /// Names of the library, in order of preference.
     const LIBRARIES: &'static [&'static str];
+    /// The name of the function that writes the text of an error code.
+    const TEXT_OF_CODE: &'static str;
     /// The index of the vendor's names in [`Calls`].
     const NAMES: usize;
 
@@ -122,6 +124,8 @@ fn load<V: Vendor>() -> Result<Runtime<V>, Error> {
     // never closed, because its threads may still run.
     let calls = unsafe { Calls::load(&library, device, V::NAMES) }?;
     let library = ManuallyDrop::new(library);
+    // SAFETY: 1. The library is never closed, and the vendor documents that the texts are constant.
+    unsafe { library::add_texts(&library, V::MEMORY_TYPES, V::TEXT_OF_CODE) };
     calls.initialize(device, 0)?;
     let mut count: c_int = 0;
     calls.device_count(device, &mut count)?;

@@ -105,6 +105,17 @@ fn every_driver_call_of_an_allocation_can_fail() {
 }
 
 #[test]
+fn errors_have_the_text_of_the_driver() {
+    let Some(session) = session() else { return };
+    let Some(simulator) = session.only_simulated() else { return };
+    simulator.fail(Some("cuMemHostAlloc"), 0, 700);
+    let refused = DeviceBuffer::<Cuda>::zeroed(Device::CUDA_HOST, DataType::U8, 8).map(drop);
+    let text = refused.expect_err("the call fails").to_string();
+    let call = "`cuMemHostAlloc` returned 700 for cuda_host";
+    assert_eq!(text, format!("{call}: CUDA_ERROR_ILLEGAL_ADDRESS"));
+}
+
+#[test]
 fn every_driver_call_of_a_copy_can_fail() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.only_simulated() else { return };

@@ -252,6 +252,10 @@ fn every_call_of_a_sync_for_can_fail() {
             assert_eq!(outcome, Err(device_error(DEVICE, call, 998, "")));
         }
     }
+    // The driver has a text for this code.
+    simulator.fail(Some("hipEventRecord"), 0, 700);
+    let failed = device_error(DEVICE, "hipEventRecord", 700, "CUDA_ERROR_ILLEGAL_ADDRESS");
+    assert_eq!(buffer.sync_for(named(consumer)), Err(failed));
     drop(buffer);
     runtime.destroy(consumer);
     runtime.destroy(producer);

@@ -27,6 +27,12 @@ extern "C" fn hipGetErrorName(error: c_int) -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn hipDrvGetErrorString(error: c_int, text: Out<*const c_char>) -> c_int {
+    let name = Status(error).name().ok_or(Status::INVALID_VALUE);
+    code(name.and_then(|name| text.put(name.as_ptr())))
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn hipGetDeviceCount(count: Out<c_int>) -> c_int {
     call("hipGetDeviceCount", |_| {
         let devices = state::lock().devices.len();
