@@ -127,6 +127,8 @@ planted! {
     early_free: FreesEarly => "`deallocate`, promise 1", "before the work of its stream";
     zeros_on_another_stream: ZerosElsewhere => "`allocate`, promise 2", "not zero in the order";
     no_zeros: NoZeros => "`allocate`, promise 2", "not zero";
+    allocations_that_overlap: SharesMemory => "`allocate`, promise 1", "share memory";
+    part_of_a_pool_that_is_not_aligned: Misaligned => "`allocate`, promise 1", "not aligned";
     offset_that_is_ignored: NoOffset => "`copy`, promise 1", "elements 2..5 were copied";
     device_wait_that_does_nothing: NoDeviceWait => "`Backend` 4", "before the work of a stream";
     device_wait_without_closed_streams: OmitsClosed => "`Backend` 4", "before the work of a closed";

@@ -2,7 +2,7 @@
 //! fault it has. Two devices, with indices that follow each other, have the same one.
 
 use core::ffi::c_void;
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -32,7 +32,7 @@ faults! {
     None NoSynchronize NoRecord NoWait RecordBlocks WaitBlocks WaitHangs AllSame CloneOutOfOrder
     FreesEarly ZerosElsewhere NoZeros NoOffset NoDeviceWait OmitsClosed WrongHandle BorrowsAnother
     BorrowDies WrongAttributes HostIsDevice OtherDevice AnyDevice Panics OneThread HidesCapture
-    HidesFailure HangsAfterShutdown
+    HidesFailure HangsAfterShutdown SharesMemory Misaligned
 }
 
 /// The first device with that fault.
@@ -64,6 +64,8 @@ struct Queue {
 static QUEUES: Mutex<Vec<Arc<Queue>>> = Mutex::new(Vec::new());
 /// The default stream of each device, and another one.
 static DEFAULTS: Mutex<BTreeMap<i32, [PretendStream; 2]>> = Mutex::new(BTreeMap::new());
+/// The first allocation of a device that has no other memory.
+static FIRST: Mutex<BTreeMap<i32, Address>> = Mutex::new(BTreeMap::new());
 static SHUT: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -276,9 +278,15 @@ unsafe impl Backend for Pretend {
     }
 
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
-        let memory = Npu::allocate(&inside(stream), byte_len)?;
-        let (address, fault) =
-            (Address::from_ptr(memory.data.as_ptr()), stream.stream().queue.fault);
+        let fault = stream.stream().queue.fault;
+        let before = if fault == Fault::Misaligned { 4 } else { 0 };
+        let memory = Npu::allocate(&inside(stream), byte_len.saturating_add(before))?;
+        let address = Address::from_ptr(memory.data.as_ptr());
+        if fault == Fault::SharesMemory {
+            let first = *lock(&FIRST).entry(stream.device().device_id()).or_insert(address);
+            let data = NonNull::new(first.as_ptr()).unwrap();
+            return Ok(MemoryRange::new(data, byte_len));
+        }
         if matches!(fault, Fault::NoZeros | Fault::ZerosElsewhere) {
             let other = runtime::Stream::new(stream.stream().inner().device()).unwrap();
             other.fill(address, 0..byte_len, 7.5);
@@ -287,10 +295,13 @@ unsafe impl Backend for Pretend {
         if fault == Fault::ZerosElsewhere {
             defaults(stream.device())?[0].inner().fill(address, 0..byte_len, 0.0);
         }
-        Ok(memory)
+        Ok(MemoryRange { byte_offset: before, byte_len, ..memory })
     }
 
     unsafe fn deallocate(stream: &WorkStream<Self>, memory: MemoryRange) -> Result<(), Error> {
+        if stream.stream().queue.fault == Fault::SharesMemory {
+            return Ok(());
+        }
         if stream.stream().queue.fault == Fault::FreesEarly {
             let other = runtime::Stream::new(stream.stream().inner().device()).unwrap();
             other.free(Address::from_ptr(memory.data.as_ptr()));

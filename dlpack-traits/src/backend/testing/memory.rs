@@ -6,7 +6,7 @@ use core::ptr;
 
 use super::buffers::{COUNT, copy, copy_part, end_of, filled};
 use super::check::{Check, Outcome, Trial, ensure};
-use crate::backend::backend_trait::is_read_by_host;
+use crate::backend::backend_trait::{has_addresses, is_read_by_host};
 use crate::backend::{Backend, DeviceBuffer, SyncAction, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -29,8 +29,13 @@ fn allocations<B: Backend>(trial: &Trial<B>) -> Outcome {
     trial.step(OBLIGATION, "`allocate`");
     let buffers = [filled(&stream, 1)?, filled(&stream, 2)?, filled(&stream, 3)?];
     for (buffer, value) in buffers.iter().zip(1..) {
-        let aligned = buffer.as_ptr().addr() % 64 == 0 || !trial.device().has_addresses();
-        ensure(aligned, OBLIGATION, "memory is not aligned to 64 bytes")?;
+        let place = buffer.place();
+        let start = if has_addresses::<B>(trial.device()) {
+            place.address().addr() as u64
+        } else {
+            place.byte_offset
+        };
+        ensure(start % 64 == 0, OBLIGATION, "memory is not aligned to 64 bytes")?;
         trial.expect(buffer, value, OBLIGATION, "two allocations share memory")?;
     }
     trial.step("`allocate`, errors", "an allocation of more memory than there is");
