@@ -7,13 +7,14 @@
 use core::fmt;
 use core::mem::ManuallyDrop;
 
-use super::backend_trait::{check_stream, synchronize_device};
+use super::backend_trait::{check_stream, has_addresses, is_read_by_host, synchronize_device};
 use super::frees::run_blocking;
 use super::memory::MemoryRef;
 use super::{Backend, ConsumerStreams, DeviceBuffer, FreeOrder, Stream, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
+use crate::ffi;
 use crate::import::{ImportedStorage, ImportedTensor};
 use crate::strides;
 
@@ -74,6 +75,32 @@ impl<B: Backend> DeviceTensor<B> {
         // The buffer releases the tensor, so the drop of this owner waits for nothing.
         (self.uses, self.freed) = (ConsumerStreams::new(), FreeOrder::StreamOrdered);
         Ok(buffer)
+    }
+
+    /// The elements for the processor, as a tensor on [`Device::CPU`](Device::CPU): memory that the backend
+    /// states to be [read by the host](super::MemoryType::read_by_host), such as pinned or unified
+    /// memory. The host waits for the work on the tensor, whose producer keeps the streams of the device
+    /// from writing the elements at the moment of a read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`] for other memory, and for managed memory of CUDA, which the processor must
+    /// not access on some systems while any kernel runs; those of the runtime. The tensor is then released.
+    pub fn into_host(mut self) -> Result<ImportedTensor, Error> {
+        let device = self.device();
+        let is_read = is_read_by_host::<B>(device) && has_addresses::<B>(device);
+        if !is_read || device.device_type() == ffi::kDLCUDAManaged {
+            return Err(Error::NotOnHost { device });
+        }
+        self.freed = FreeOrder::Immediate;
+        self.order_release()?;
+        let tensor = self.tensor.another_owner();
+        // All work is done, so the drop of this owner waits for nothing.
+        (self.uses, self.freed) = (ConsumerStreams::new(), FreeOrder::StreamOrdered);
+        drop(self);
+        // SAFETY: 1. By 9 of `Backend`, `data` is an address at which the processor reads, and by 4 of
+        // `ImportedTensor::from_raw` it may; the host has waited for the work that fills the memory.
+        unsafe { tensor.into_host() }
     }
 
     /// The stream on which the memory is ready.

@@ -288,6 +288,19 @@ impl ImportedTensor {
         self
     }
 
+    /// The same memory as that of [`Device::CPU`]; [`Error::NotOnHost`] if there is another handle.
+    ///
+    /// # Safety
+    ///
+    /// 1. `data` is an address where the processor may access the elements, which are ready for it.
+    pub(crate) unsafe fn into_host(mut self) -> Result<Self, Error> {
+        let device = self.device();
+        let node = self.node.get_mut().ok_or(Error::NotOnHost { device })?;
+        node.checked.set_host()?;
+        node.synchronized = ConsumerPlace::Host;
+        Ok(self)
+    }
+
     /// The consumer that device memory was synchronized with.
     #[inline]
     pub(crate) fn synchronized(&self) -> ConsumerPlace {

@@ -248,6 +248,30 @@ fn the_host_waits_for_memory_that_it_reads() {
     }
 }
 
+/// The processor reads pinned memory where it is, after a wait, and passes it on as that of the CPU.
+#[test]
+fn pinned_memory_is_lent_to_the_host() {
+    let lent = |device, len| {
+        let part = Owner::new(buffer::<Addresses>(device), &[len]).strided(&[1], 12);
+        let lent = part.into_dlpack().unwrap().import().unwrap();
+        let (stream, before) =
+            (WorkStream::<Chip<Addresses>>::current(CHIP).unwrap(), WAITED.get());
+        // SAFETY: 1. No work is pending. 2. There is none.
+        let tensor = unsafe { DeviceTensor::new(lent, stream, FreeOrder::StreamOrdered) }.unwrap();
+        (tensor.into_host(), WAITED.get() - before)
+    };
+    let (tensor, waits) = lent(PINNED, 3);
+    let tensor = tensor.unwrap();
+    assert_eq!((tensor.device(), tensor.shape(), waits), (Device::CPU, &[3][..], 1));
+    assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [3, 4, 5]);
+    let again = ImportedStorage::<i32>::new(tensor).unwrap().narrow(0, 1..3).unwrap();
+    let again = again.into_dlpack().unwrap().import().unwrap();
+    assert_eq!(again.elements::<i32>().unwrap().to_vec().unwrap(), [4, 5]);
+    let (empty, _) = lent(PINNED, 0);
+    assert_eq!(empty.unwrap().elements::<i32>().unwrap().to_vec().unwrap(), []);
+    assert_eq!(lent(CHIP, 3).0.map(drop), Err(Error::NotOnHost { device: CHIP }));
+}
+
 /// A consumer that names no stream works on the default stream, and so does an import without one.
 #[test]
 fn an_import_is_ready_on_the_default_stream() {

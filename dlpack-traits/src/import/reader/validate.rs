@@ -61,6 +61,22 @@ impl Metadata {
         Self { minor, flags, access, device, dtype, place }
     }
 
+    /// Changes a handle with an offset to the address of the first element, on the CPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SizeOverflow`].
+    pub(in crate::import) fn set_host(&mut self) -> Result<(), Error> {
+        let Place { first, byte_offset, bytes, .. } = self.place;
+        if self.place.numel != 0 {
+            let at = first.wrapping_offset(distance(byte_offset, bytes)?);
+            check_addresses(first.addr(), at.addr(), bytes)?;
+            self.place = Place { first: at, byte_offset: 0, ..self.place };
+        }
+        self.device = Device::CPU;
+        Ok(())
+    }
+
     /// The metadata of a view. All of its elements are elements of this tensor. Unless it is empty,
     /// the first one is `offset` units of stride after the first one of this tensor.
     ///

@@ -113,6 +113,15 @@ impl<B: Backend, T, const N: usize> PyDeviceTensor<'_, B, T, N> {
         self.tensor.into_buffer().map_err(exchange_error)
     }
 
+    /// The elements of pinned or unified memory for the processor: [`DeviceTensor::into_host`].
+    ///
+    /// # Errors
+    ///
+    /// `BufferError` for memory that the processor does not read, and for an error of the device.
+    pub fn into_host(self) -> PyResult<ImportedTensor> {
+        self.tensor.into_host().map_err(exchange_error)
+    }
+
     /// [`DeviceTensor::as_mut_ptr_on`], with the exceptions of
     /// [`PyTensorMut`](super::PyTensorMut).
     ///

@@ -24,7 +24,7 @@ use table::{Kind, Row};
 const TABLES: [(char, usize); 9] = [
     ('A', 24),
     ('B', 11),
-    ('D', 40),
+    ('D', 41),
     ('F', 17),
     ('L', 32),
     ('X', 19),
