@@ -395,6 +395,21 @@ impl<B: Backend> WorkStream<B> {
         &self.stream
     }
 
+    /// The same stream for another kind of memory of the backend with the number of its device, such as
+    /// an allocation of pinned memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceMismatch`] for memory of another device.
+    pub fn on_memory(self, memory: Device) -> Result<Self, Error> {
+        let number = memory.device_id() == self.device.device_id();
+        if !number || memory_type::<B>(memory).is_none() {
+            return Err(Error::DeviceMismatch { device: self.device, storage: memory });
+        }
+        // The invariant of `new`: by 9 of `Backend`, all kinds of memory share its streams.
+        Ok(Self { device: memory, ..self })
+    }
+
     /// The `stream` argument that a consumer on this stream passes to a
     /// producer. An export of memory of another device rejects it.
     pub fn as_arg(&self) -> StreamArg<'_> {

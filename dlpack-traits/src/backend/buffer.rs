@@ -247,9 +247,7 @@ impl<B: Backend> DeviceBuffer<B> {
     ) -> Result<Self, Error> {
         let tensor = foreign.imported();
         let (device, dtype) = (tensor.device(), tensor.dtype());
-        if device != stream.device() {
-            return Err(Error::DeviceMismatch { device: stream.device(), storage: device });
-        }
+        let stream = stream.on_memory(device)?;
         if tensor.is_read_only() {
             return Err(Error::ReadOnly);
         }

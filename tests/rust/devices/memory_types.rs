@@ -272,6 +272,30 @@ fn pinned_memory_is_lent_to_the_host() {
     assert_eq!(lent(CHIP, 3).0.map(drop), Err(Error::NotOnHost { device: CHIP }));
 }
 
+/// A buffer keeps the device of its memory, whose stream may be that of the chip.
+#[test]
+fn a_buffer_of_pinned_memory_has_a_stream_of_the_chip() {
+    for (stream, expected) in [
+        (CHIP, Ok(PINNED)),
+        (OTHER_CHIP, Err(Error::DeviceMismatch { device: OTHER_CHIP, storage: PINNED })),
+    ] {
+        let stream = WorkStream::<Chip<Addresses>>::current(stream).unwrap();
+        let tensor = Owner::new(buffer::<Addresses>(PINNED), &[6]);
+        let lent = tensor.into_dlpack().unwrap().import().unwrap();
+        // SAFETY: 1. No work is pending. 2. The memory is freed after a wait.
+        let tensor = unsafe { DeviceTensor::new(lent, stream.clone(), FreeOrder::Immediate) };
+        let buffer = tensor.unwrap().into_buffer();
+        assert_eq!(buffer.map(|buffer| buffer.device()), expected);
+        let made = stream.on_memory(PINNED).and_then(|stream| {
+            DeviceBuffer::from_slice_on(stream, &[1_i32, 2]).map(|made| made.device())
+        });
+        assert_eq!(made, expected);
+    }
+    let stream = WorkStream::<Chip<Addresses>>::current(CHIP).unwrap();
+    let host = stream.on_memory(Device::CPU).map(drop);
+    assert_eq!(host, Err(Error::DeviceMismatch { device: CHIP, storage: Device::CPU }));
+}
+
 /// A consumer that names no stream works on the default stream, and so does an import without one.
 #[test]
 fn an_import_is_ready_on_the_default_stream() {
