@@ -304,6 +304,13 @@ def test_types_that_take_no_tensors(cls):
         testing.hand_to(cls, "int8")
 
 
+def test_a_class_of_ours_that_only_exports():
+    """The error names the call that would make objects of tensors."""
+    advice = r"neither .* in Rust, `python::class::<T>\(\).importable\(\)` adds both"
+    with pytest.raises(TypeError, match=advice), nothing_left():
+        testing.hand_to(testing.OnNpu, "int8")
+
+
 def test_a_type_that_from_dlpack_does_not_make():
     """NumPy's `from_dlpack` returns arrays, not matrices."""
     np = require("numpy")

@@ -323,7 +323,7 @@ def test_arguments_of_a_kernel(axpy, monkeypatch):
     for wrong, error, words in [
         (dpt.ones(4, dtype="int32"), TypeError, "expected float32, got int32"),
         (dpt.ones((2, 2), dtype="float32"), ValueError, "expected 1 dimension, got 2"),
-        (numpy.ones(4, dtype="float32"), ValueError, "expected memory of oneapi"),
+        (numpy.ones(4, dtype="float32"), ValueError, "expected oneapi, got cpu"),
     ]:
         with pytest.raises(error, match=words):
             axpy(1.0, x, wrong)

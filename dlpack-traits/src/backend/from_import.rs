@@ -35,9 +35,7 @@ impl<B: Backend> ImportStorage for DeviceBuffer<B> {
     fn accepts(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
         let found = tensor.device();
         if memory_type::<B>(found).is_none() {
-            let served = B::MEMORY_TYPES.iter().map(|kind| Device::new(kind.device_type(), 0));
-            let name = |device: Device| device.kind_name().unwrap_or("another device");
-            return Err(MismatchKind::Device { needed: served.map(name).collect(), found });
+            return Err(not_served::<B>(found));
         }
         if tensor.is_read_only() { Err(MismatchKind::Writable) } else { Ok(()) }
     }
@@ -51,6 +49,13 @@ impl<B: Backend> ImportStorage for DeviceBuffer<B> {
         // SAFETY: 1. By `ready_on`.
         unsafe { Self::from_foreign(ImportedStorage::from(tensor), stream) }
     }
+}
+
+/// The error for memory of a device that the backend does not serve.
+pub(crate) fn not_served<B: Backend>(found: Device) -> MismatchKind {
+    let served = B::MEMORY_TYPES.iter().map(|kind| Device::new(kind.device_type(), 0));
+    let name = |device: Device| device.kind_name().unwrap_or("another device");
+    MismatchKind::Device { needed: served.map(name).collect(), found }
 }
 
 /// A stream after whose work the elements are ready.

@@ -94,3 +94,5 @@ pub use webgpu::{WebGpu, WebGpuEvent, WebGpuStream};
 pub(crate) use backend_trait::{has_addresses, is_read_by_host};
 #[cfg(feature = "pyo3")]
 pub(crate) use frees::{BlockingHook, set_blocking_hook};
+#[cfg(feature = "pyo3")]
+pub(crate) use from_import::not_served;

@@ -87,6 +87,6 @@ def test_empty_arrays_and_other_arguments(gpu):
         cuda_kernel.axpy(2, x, gpu.made(3))
     with pytest.raises(ValueError, match="one length on one GPU"):
         cuda_kernel.axpy(2, x, gpu.made(4, index=1))
-    with pytest.raises(ValueError, match="expected memory of cuda, got memory on cpu"):
+    with pytest.raises(ValueError, match="expected cuda, cuda_host or cuda_managed, got cpu"):
         cuda_kernel.axpy(2, x, numpy.ones(4, "f4"))
     del x, empty

@@ -570,8 +570,8 @@ def test_arguments_of_other_types(gpu):
     numpy = require("numpy")
     host = numpy.zeros(4, dtype="float32")
     for argument, error, words in [
-        (host, ValueError, f"expected memory of {gpu.name}, got memory on cpu"),
-        (Methods(host), ValueError, f"expected memory of {gpu.name}"),
+        (host, ValueError, f"expected {gpu.name}.*, got cpu; move it there"),
+        (Methods(host), ValueError, f"expected {gpu.name}"),
         (tensor.__dlpack__(**VERSIONED), TypeError, "got a capsule"),
         ([1.0], TypeError, "`list`, which is not a tensor"),
     ]:

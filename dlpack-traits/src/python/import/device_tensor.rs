@@ -1,6 +1,6 @@
 //! Imports the tensor of a Python object for kernels on a device: [`import_on`].
 
-use alloc::format;
+use alloc::string::ToString as _;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -9,7 +9,7 @@ use pyo3::types::PyCapsule;
 
 use crate::backend::{
     Backend, Backends as _, DeviceTensor, FreeOrder, StreamHandle, SyncAction, WorkStream,
-    is_read_by_host,
+    is_read_by_host, not_served,
 };
 use crate::device::Device;
 use crate::error::Error;
@@ -114,10 +114,7 @@ fn served<B: Backend>(device: Device) -> PyResult<Device> {
     if B::serves(device) {
         return Ok(device);
     }
-    let kind = B::MEMORY_TYPES.first().map(|kind| kind.device_type());
-    let kind = kind.and_then(|kind| Device::new(kind, 0).kind_name());
-    let kind = kind.unwrap_or("another device");
-    Err(PyValueError::new_err(format!("expected memory of {kind}, got memory on {device}")))
+    Err(PyValueError::new_err(not_served::<B>(device).to_string()))
 }
 
 /// The current stream of the library that has the table function, or that of the backend if there

@@ -83,6 +83,11 @@ impl Maker {
         Ok(Some(Self { function, table, library }))
     }
 
+    /// Whether the class has a table of this crate that makes no objects.
+    pub(in crate::python) fn is_missing_in_ours(class: &Bound<'_, PyType>) -> bool {
+        matches!(cached(class), Ok((table, _)) if matches!(lookup::makes(table), Makes::Nothing))
+    }
+
     /// Whether this crate made the table.
     pub(in crate::python) fn is_ours(self) -> bool {
         self.library == Library::Ours

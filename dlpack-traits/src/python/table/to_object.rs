@@ -70,11 +70,16 @@ pub fn to_object<'py>(
 /// Makes the exception for a type whose objects cannot be made of tensors.
 #[cold]
 pub(in crate::python) fn makes_nothing(class: &Bound<'_, PyType>) -> PyErr {
+    let ours = if Maker::is_missing_in_ours(class) {
+        "; in Rust, `python::class::<T>().importable()` adds both to a class"
+    } else {
+        ""
+    };
     class.name().map_or_else(
         |error| error,
         |name| {
             PyTypeError::new_err(format!(
-                "`{name}` has neither an exchange table that makes objects nor a `from_dlpack`"
+                "`{name}` has neither an exchange table that makes objects nor a `from_dlpack`{ours}"
             ))
         },
     )
