@@ -2,6 +2,7 @@
 `examples/new-device`, with threads of its own and memory that the host cannot access. A
 gate holds its work back."""
 
+import ctypes
 import faulthandler
 import gc
 import threading
@@ -17,6 +18,7 @@ from dlpack_testing import (
     OnNpu,
     StoredOnNpu,
     closed_npu_stream,
+    current_npu_stream,
     first_on_npu,
     npu_streams,
     take,
@@ -253,6 +255,36 @@ def test_a_class_without_a_backend_names_the_buffer():
     ):
         with pytest.raises(BufferError, match="import it into a `DeviceBuffer`"):
             use()
+
+
+def test_an_array_names_its_stream_by_the_attribute_of_the_backend():
+    """The producer then gets no stream. A capsule of another name is not a stream."""
+    tensor, consumer, streams = OnNpu([4], 2.0, opened()), NpuConsumer(), []
+    capsule = ctypes.pythonapi.PyCapsule_New
+    capsule.restype = ctypes.py_object
+    capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+    class Stream:
+        def __init__(self, name):
+            self.name = name
+
+        def as_capsule(self):
+            return capsule(consumer.stream, self.name, None)
+
+    class Array:
+        def __init__(self, name):
+            self.npu_stream = Stream(name)
+
+        def __dlpack_device__(self):
+            return NPU
+
+        def __dlpack__(self, **keywords):
+            streams.append(keywords.get("stream"))
+            return tensor.__dlpack__(**keywords)
+
+    assert KeptOnNpu(Array(b"npu_stream")).stream == consumer.stream
+    assert KeptOnNpu(Array(b"another")).stream == current_npu_stream()
+    assert streams == [None, current_npu_stream()]
 
 
 def test_an_object_is_a_stream_by_the_method_of_the_backend():

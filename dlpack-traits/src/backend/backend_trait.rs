@@ -10,7 +10,7 @@ use core::fmt;
 use super::frees::run_blocking;
 use super::memory::{Attributes, MemoryRange, MemoryRef, Prototype};
 use super::memory_type::MemoryType;
-use super::stream::{Stream, StreamHandle};
+use super::stream::{ArrayStream, Stream, StreamHandle};
 use super::stream_rules::StreamRules;
 use crate::device::Device;
 use crate::error::Error;
@@ -60,6 +60,8 @@ use crate::stream::StreamArg;
 ///    [`abandon`](Self::abandon), [`copy`](Self::copy) or [`attributes`](Self::attributes) does what the section "Promises" of
 ///    its documentation says. Their defaults do.
 /// 9. What [`MEMORY_TYPES`](Self::MEMORY_TYPES) states is true of the memory.
+/// 10. A capsule of the name in [`ARRAY_STREAM`](Self::ARRAY_STREAM) keeps a stream alive whose handle
+///     [`keep_stream`](Self::keep_stream) takes, and only the vendor's library makes such capsules.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the backend of a device",
     label = "not a `Backend`",
@@ -126,6 +128,10 @@ pub unsafe trait Backend: Sized + 'static {
     /// `stream`: `addressof_ref` of a queue of SYCL, `__cuda_stream__` of CUDA's libraries, or one of
     /// the vendor's own.
     const STREAM_METHOD: Option<&'static str> = None;
+
+    /// How an array of Python names the stream on which it is ready, such as the `sycl_queue` of SYCL's
+    /// arrays. The producer is then not asked to order its work before another stream.
+    const ARRAY_STREAM: Option<ArrayStream> = None;
 
     /// Whether a borrowed stream outlives its handle; see 3. If not, which is the default,
     /// memory is freed after the work of the whole device. Consumers are then rejected if

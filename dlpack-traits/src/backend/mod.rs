@@ -81,7 +81,7 @@ pub use memory_type::MemoryType;
 pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
 #[cfg(feature = "opencl")]
 pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
-pub use stream::{Event, NoStream, Stream, StreamHandle};
+pub use stream::{ArrayStream, Event, NoStream, Stream, StreamHandle};
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub use stream_guard::StreamGuard;
 pub use stream_rules::{HandleLifetime, StreamMeaning, StreamRules, SyncAction};

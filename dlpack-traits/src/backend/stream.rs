@@ -1,6 +1,6 @@
 //! Streams and events: [`Stream`], [`Event`], [`NoStream`].
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 use core::fmt;
 
 use crate::error::Error;
@@ -179,6 +179,26 @@ impl StreamHandle {
 impl fmt::Debug for StreamHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "stream {:#x}", self.0)
+    }
+}
+
+/// How an array of Python names its stream: an attribute, whose object has a method that returns a
+/// capsule of the handle. A capsule and no number, because Python code can return any number.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayStream {
+    #[cfg_attr(not(feature = "pyo3"), expect(dead_code, reason = "there are no arrays of Python"))]
+    pub(crate) names: (&'static str, &'static str, &'static CStr),
+}
+
+impl ArrayStream {
+    /// The attribute of the array, the method of that object, without arguments, and the name of the
+    /// capsule that it returns.
+    pub const fn new(
+        attribute: &'static str,
+        method: &'static str,
+        capsule: &'static CStr,
+    ) -> Self {
+        Self { names: (attribute, method, capsule) }
     }
 }
 

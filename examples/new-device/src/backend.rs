@@ -4,8 +4,8 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use dlpack_traits::backend::{
-    Attributes, Backend, Event, MemoryRange, MemoryRef, MemoryType, Stream, StreamHandle,
-    WorkStream, device_error,
+    ArrayStream, Attributes, Backend, Event, MemoryRange, MemoryRef, MemoryType, Stream,
+    StreamHandle, WorkStream, device_error,
 };
 use dlpack_traits::{Device, Error, ffi};
 
@@ -22,7 +22,8 @@ pub struct Npu;
 // free is work of the stream, which any thread may enqueue; the processor cannot follow an
 // address. `copy`: the copies are work of the stream, and access only the given ranges.
 // `attributes`: the runtime looks the address up among its allocations. 9. Nothing is added to an
-// address of the runtime, and the processor cannot follow it.
+// address of the runtime, and the processor cannot follow it. 10. The vendor's stream objects make
+// such capsules.
 unsafe impl Backend for Npu {
     const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_handles(ffi::kDLExtDev)];
     const STREAMS_LAST: bool = true;
@@ -81,6 +82,9 @@ unsafe impl Backend for Npu {
         }
         Ok(())
     }
+
+    const ARRAY_STREAM: Option<ArrayStream> =
+        Some(ArrayStream::new("npu_stream", "as_capsule", c"npu_stream"));
 
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
         let index = runtime::device_of(Address::from_ptr(data.cast_mut()));

@@ -21,8 +21,8 @@ pub use usm::{Usm, UsmKind};
 use crate::backend::frees::run_blocking;
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{
-    Attributes, Backend, DeviceBuffer, FreeOrder, MemoryRange, MemoryRef, MemoryType, StreamHandle,
-    WorkStream,
+    ArrayStream, Attributes, Backend, DeviceBuffer, FreeOrder, MemoryRange, MemoryRef, MemoryType,
+    StreamHandle, WorkStream,
 };
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -211,11 +211,14 @@ fn work_stream(queue: OneApiQueue) -> WorkStream<OneApi> {
 // `copy`: 1. Exactly `byte_len` bytes are copied; `enqueue` guarantees the order. 2. The copy is
 // the last call that can fail.
 // `attributes`: 1. `recognize` queries SYCL.
-// 9. Unified shared memory has addresses.
+// 9. Unified shared memory has addresses. 10. By the convention of dpctl, such a capsule owns a
+// `sycl::queue`.
 unsafe impl Backend for OneApi {
     const MEMORY_TYPES: &'static [MemoryType] = &[MemoryType::with_addresses(ffi::kDLOneAPI)];
     const STREAMS_LAST: bool = true;
     const STREAM_METHOD: Option<&'static str> = Some("addressof_ref");
+    const ARRAY_STREAM: Option<ArrayStream> =
+        Some(ArrayStream::new("sycl_queue", "_get_capsule", c"SyclQueueRef"));
     type Stream = OneApiQueue;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {

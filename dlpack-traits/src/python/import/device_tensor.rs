@@ -3,18 +3,16 @@
 use alloc::string::ToString as _;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::backend::{
-    Backend, Backends as _, DeviceTensor, FreeOrder, StreamHandle, SyncAction, WorkStream,
-    is_read_by_host, not_served,
+    ArrayStream, Backend, Backends as _, DeviceTensor, FreeOrder, StreamHandle, SyncAction,
+    WorkStream, is_read_by_host, not_served,
 };
 use crate::device::Device;
 use crate::error::Error;
 use crate::exchange::foreign_table::StreamFunction;
-use crate::ffi;
 use crate::python::capsule::pointer_named;
 use crate::python::convert::{discard, exchange_error, unless_missing};
 use crate::python::import::call_dlpack::device_of;
@@ -31,7 +29,7 @@ use crate::stream::StreamKind;
 /// | the stream is | if |
 /// |---|---|
 /// | that of `current_work_stream` | the type of the object has an exchange table |
-/// | the object's own queue (`sycl_queue`) | it is in memory of SYCL, where data carry their queue |
+/// | the object's own ([`Backend::ARRAY_STREAM`]) | it names one, as arrays of SYCL do by `sycl_queue` |
 /// | the backend's current stream | otherwise; `__dlpack__` receives it |
 ///
 /// # Errors
@@ -155,24 +153,22 @@ fn current_of<B: Backend>(
     }
 }
 
-/// The queue that an array of SYCL carries, a `dpctl.SyclQueue`.
+/// The stream that an array names ([`Backend::ARRAY_STREAM`]).
 fn queue_of<B: Backend>(
     object: &Bound<'_, PyAny>,
     device: Device,
 ) -> PyResult<Option<WorkStream<B>>> {
     let py = object.py();
-    if device.device_type() != ffi::kDLOneAPI {
+    let Some(ArrayStream { names: (attribute, method, name) }) = B::ARRAY_STREAM else {
         return Ok(None);
-    }
-    let queue = unless_missing(py, object.getattr(intern!(py, "sycl_queue")))?;
+    };
+    let queue = unless_missing(py, object.getattr(attribute))?;
     let Some(queue) = queue else { return Ok(None) };
-    // Not its `addressof_ref`: Python code can define a class whose method returns any number,
-    // and cannot create a capsule.
-    let capsule = unless_missing(py, queue.call_method0(intern!(py, "_get_capsule")))?;
+    let capsule = unless_missing(py, queue.call_method0(method))?;
     let Some(capsule) = capsule else { return Ok(None) };
-    let Some(handle) = pointer_named(&capsule, c"SyclQueueRef") else { return Ok(None) };
-    // SAFETY: 1. By the convention of dpctl, the pointer in a capsule of this name is a
-    // `sycl::queue`, which the capsule keeps alive.
+    let Some(handle) = pointer_named(&capsule, name) else { return Ok(None) };
+    // SAFETY: 1. By 10 of `Backend`, the pointer in a capsule of this name is such a handle, and the
+    // capsule keeps the stream alive.
     let stream = unsafe { B::keep_stream(device, StreamHandle::from_ptr(handle.as_ptr())) };
     stream.map(Some).map_err(exchange_error)
 }

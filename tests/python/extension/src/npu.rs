@@ -64,6 +64,12 @@ impl KeptOnNpu {
     fn new(x: PyDeviceTensor<'_, Npu, f32, 1>) -> PyResult<Self> {
         Ok(Self { shape: x.dims().to_vec(), data: x.into_buffer()? })
     }
+
+    /// The handle of that stream.
+    #[getter]
+    fn stream(&self) -> usize {
+        self.data.stream().handle().number()
+    }
 }
 
 /// The same without a backend.
