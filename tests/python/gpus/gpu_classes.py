@@ -271,18 +271,27 @@ def test_a_copy_on_the_host_in_both_structs(gpu):
 
 
 def test_what_takes_a_copy(gpu):
-    """`copy=False`, a stream for a host destination, and other GPUs are rejected."""
+    """`copy=False`, a stream for a host destination, and GPUs that do not exist are rejected."""
     tensor = gpu.made(4)
     for keywords, error, words in [
         ({"dl_device": (HOST, 0), "copy": False}, BufferError, "takes a copy"),
         ({"dl_device": (HOST, 0), "stream": -1}, ValueError, "must be None"),
-        ({"dl_device": (gpu.gpu, 1)}, BufferError, "cannot be exported to"),
+        ({"dl_device": (gpu.gpu, 99)}, BufferError, "cannot be exported to"),
         ({"dl_device": (12, 0)}, BufferError, "cannot be exported to"),
     ]:
         with pytest.raises(error, match=words):
             tensor.__dlpack__(**VERSIONED, **keywords)
     capsule = tensor.__dlpack__(dl_device=(gpu.gpu, 0), **VERSIONED)
     assert Tensor(capsule).data == tensor.data_ptr
+
+
+def test_a_copy_on_another_gpu(gpu):
+    """`dl_device=` of another GPU, after the pending work of the first one."""
+    with Pending(gpu) as pending:
+        pending.gate.open_later()
+        copy = Tensor(pending.tensor.__dlpack__(dl_device=(gpu.gpu, 1), **VERSIONED))
+        assert (copy.device, copy.flags) == ((gpu.gpu, 1), IS_COPIED)
+        assert pending.gate.opened.is_set()
 
 
 def test_a_copy_on_the_gpu(gpu):
