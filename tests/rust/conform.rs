@@ -136,6 +136,7 @@ planted! {
     borrowed_stream_of_another: BorrowsAnother => "`Backend` 1 and 2", "is not the consumer's";
     borrowed_stream_that_does_not_last: BorrowDies => "`Backend` 3", "before the work of a consumer";
     attributes_of_another_device: WrongAttributes => "`attributes`, promise 1", "is reported as";
+    handle_that_the_processor_reads: HandleIsRead => "`attributes`, promise 1", "behind a handle";
     host_memory_as_device_memory: HostIsDevice => "`attributes`, promise 1", "memory of the host";
     stream_of_another_device: OtherDevice => "`Backend` 1", "is on ext_dev";
     stream_of_a_missing_device: AnyDevice => "`Backend` 1", "which does not exist";

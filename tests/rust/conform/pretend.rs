@@ -33,6 +33,7 @@ faults! {
     FreesEarly ZerosElsewhere NoZeros NoOffset NoDeviceWait OmitsClosed WrongHandle BorrowsAnother
     BorrowDies WrongAttributes HostIsDevice OtherDevice AnyDevice Panics OneThread HidesCapture
     HidesFailure HangsAfterShutdown SharesMemory Misaligned
+    HandleIsRead
 }
 
 /// The first device with that fault.
@@ -338,7 +339,8 @@ unsafe impl Backend for Pretend {
         };
         let index = if fault == Fault::WrongAttributes { 1 - known } else { known };
         let id = device(fault).device_id() + i32::try_from(index).unwrap();
-        Ok(Attributes { device: Device::new(ffi::kDLExtDev, id), host_accessible: false })
+        let host_accessible = fault == Fault::HandleIsRead;
+        Ok(Attributes { device: Device::new(ffi::kDLExtDev, id), host_accessible })
     }
 }
 

@@ -13,11 +13,14 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::stream::StreamKind;
 
-pub(super) fn checks<B: Backend>() -> [Check<B>; 5] {
+/// Other checks rely on them: buffers that share memory look like work out of order.
+pub(super) fn first_checks<B: Backend>() -> [Check<B>; 2] {
+    [("allocations", allocations), ("bytes of a copy", bytes_of_a_copy)]
+}
+
+pub(super) fn checks<B: Backend>() -> [Check<B>; 3] {
     [
-        ("allocations", allocations),
         ("zeroed memory", zeroed),
-        ("bytes of a copy", bytes_of_a_copy),
         ("attributes of pointers", attributes),
         ("second device", second_device),
     ]
@@ -98,9 +101,13 @@ fn attributes<B: Backend>(trial: &Trial<B>) -> Outcome {
     let foreign = <B as Backend>::attributes(ptr::from_ref(&*on_host).cast(), device);
     let right = foreign.is_err() || foreign.is_ok_and(|found| found.host_accessible);
     ensure(right, OBLIGATION, "memory of the host is reported as memory of the device")?;
+    let (addresses, is_read) = (has_addresses::<B>(device), is_read_by_host::<B>(device));
+    let text = "the processor is said to access memory behind a handle";
+    ensure(addresses || !found.host_accessible, OBLIGATION, text)?;
+    let text = "memory is `read_by_host`, but the processor is said not to access it";
+    ensure(found.host_accessible || !(addresses && is_read), "`Backend` 9", text)?;
     let none = StreamKind::Unspecified;
-    let waits = is_read_by_host::<B>(device)
-        || B::RULES.decide(device, stream.handle(), none) == Ok(SyncAction::Wait);
+    let waits = is_read || B::RULES.decide(device, stream.handle(), none) == Ok(SyncAction::Wait);
     let text = "the processor can read the memory, but an export without a stream does not wait";
     ensure(waits || !found.host_accessible, "`Backend` 6", text)
 }

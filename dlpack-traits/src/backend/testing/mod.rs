@@ -48,7 +48,8 @@ pub fn conform<B: Backend>(device: Device, hooks: impl Hooks<B>) -> Report {
     let trial = Trial::new(device, hooks);
     let first: Check<B> = ("wait of the host", order::wait_of_the_host);
     let checks = order::checks().into_iter().chain(streams::checks()).chain(memory::checks());
-    for check in core::iter::once(first).chain(checks).chain(streams::last_checks()) {
+    let checks = core::iter::once(first).chain(memory::first_checks()).chain(checks);
+    for check in checks.chain(streams::last_checks()) {
         let ends = trial.run(&check, &mut report);
         let reason = match report.findings.last() {
             _ if !ends => "a call did not return",
