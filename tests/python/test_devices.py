@@ -29,10 +29,12 @@ NPU = (12, 0)
 
 @pytest.fixture(autouse=True)
 def idle():
-    """Waits until the streams of a test are idle, because other tests count memory."""
+    """Waits until the streams of a test are idle, because other tests count memory. The default
+    streams of both devices stay: the copy makes them."""
+    OnNpu([1], 0.0, opened()).__dlpack__(max_version=(1, 0), dl_device=(12, 1))
     yield
     deadline = time.monotonic() + 10
-    while npu_streams() > 1 and time.monotonic() < deadline:
+    while npu_streams() > 2 and time.monotonic() < deadline:
         gc.collect()
         time.sleep(0.001)
 
@@ -113,6 +115,18 @@ def test_what_the_device_cannot_do(keywords, words):
     tensor = OnNpu([4], 2.0, opened())
     with pytest.raises(BufferError, match=words):
         tensor.__dlpack__(max_version=(1, 0), **keywords)
+
+
+def test_python_goes_on_while_rust_copies_from_a_device():
+    """A Python thread opens the gate, although the function that copies does not detach."""
+    gate = Gate()
+    kept = KeptOnNpu(OnNpu([4], 2.0, gate))
+    opener = threading.Timer(0.02, gate.open)
+    faulthandler.dump_traceback_later(30, exit=True)  # aborts a deadlocked test
+    opener.start()
+    assert kept.to_list() == [2.0] * 4
+    faulthandler.cancel_dump_traceback_later()
+    opener.join()
 
 
 def test_a_copy_on_another_device_of_the_backend():

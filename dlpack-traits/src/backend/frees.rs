@@ -22,15 +22,15 @@ pub(crate) type BlockingHook = fn(&mut (dyn FnMut() + Send));
 /// Set by the Python glue, to release the GIL during a wait.
 static AROUND: AtomicPtr<BlockingHook> = AtomicPtr::new(ptr::null_mut());
 
-/// Makes all later waits in frees go through `around`.
+/// Makes all later waits in frees and copies go through `around`.
 #[cfg(feature = "pyo3")]
 pub(crate) fn set_blocking_hook(around: &'static BlockingHook) {
     AROUND.store(ptr::from_ref(around).cast_mut(), Ordering::Release);
 }
 
-/// Waits for a device in a free. A thread that frees a Python object or calls a
-/// deleter may hold the GIL, while the device waits for another thread that
-/// needs it.
+/// Waits for a device in a free or a copy. A thread that frees a Python object, calls a
+/// deleter or copies in a Python function may hold the GIL, while the device waits for
+/// another thread that needs it.
 pub(super) fn run_blocking(
     wait: impl Fn() -> Result<(), Error> + Send + Sync,
 ) -> Result<(), Error> {

@@ -109,7 +109,7 @@ fn transfer<B: Backend>(
     if let Err(error @ (Error::Unsupported { .. } | Error::SizeOverflow)) = enqueued {
         return Err(error);
     }
-    match enqueued.and_then(|()| stream.stream().synchronize()) {
+    match enqueued.and_then(|()| frees::run_blocking(|| stream.stream().synchronize())) {
         Ok(()) => Ok(piece),
         Err(error) => {
             frees::keep(mem::take(&mut piece));

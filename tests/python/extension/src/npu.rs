@@ -65,6 +65,11 @@ impl KeptOnNpu {
         Ok(Self { shape: x.dims().to_vec(), data: x.into_buffer()? })
     }
 
+    /// The elements, copied by a thread that is attached to the interpreter.
+    fn to_list(&self) -> PyResult<Vec<f32>> {
+        Ok(self.data.to_vec()?)
+    }
+
     /// The handle of that stream.
     #[getter]
     fn stream(&self) -> usize {
