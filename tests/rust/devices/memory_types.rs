@@ -268,7 +268,7 @@ fn pinned_memory_is_lent_to_the_host() {
     let again = again.into_dlpack().unwrap().import().unwrap();
     assert_eq!(again.elements::<i32>().unwrap().to_vec().unwrap(), [4, 5]);
     let (empty, _) = lent(PINNED, 0);
-    assert_eq!(empty.unwrap().elements::<i32>().unwrap().to_vec().unwrap(), []);
+    assert!(empty.unwrap().elements::<i32>().unwrap().to_vec().unwrap().is_empty());
     assert_eq!(lent(CHIP, 3).0.map(drop), Err(Error::NotOnHost { device: CHIP }));
 }
 
