@@ -89,6 +89,16 @@ def test_out_may_share_memory_with_the_operands(x, y, out, threads):
     np.testing.assert_allclose(a, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_out_may_be_larger_elements_of_the_same_memory(threads):
+    out = np.zeros(50_000)
+    exponents = out.view("i4")[:50_000]
+    exponents[:] = np.arange(50_000) % 7
+    expected = 2.0**exponents
+    functions.power(2.0, exponents, out=out, threads=threads)
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_numbers_adapt_to_the_arrays():
     single, integers = np.ones(2, "f4"), np.arange(2)
     assert functions.hypot(single, 2.0).dtype == "float32"

@@ -163,6 +163,7 @@ impl<'py, const N: usize> Elementwise<'py, N> {
         let overlaps = |operand: &Operand<'_>| {
             let from = operand.tensor();
             let is_same = from.data_ptr() == out.data_ptr()
+                && from.dtype() == out.dtype()
                 && from.shape() == out.shape()
                 && from.strides() == out.strides();
             !is_same && from.overlaps(&out)

@@ -64,14 +64,15 @@ fn within<'py>(
 ///
 /// Returns each `float64` to the power of an integer of at most 32 bits.
 #[pyfunction]
-#[pyo3(signature = (x, n, *, out=None))]
+#[pyo3(signature = (x, n, *, out=None, threads=1))]
 fn power<'py>(
     py: Python<'py>,
     x: Operand<'py>,
     n: Operand<'py>,
     out: Option<PyTensorMut<'py>>,
+    threads: usize,
 ) -> PyResult<PyLike<'py>> {
-    elementwise(py, [x, n]).out(out).with(f64::powi).finish()
+    elementwise(py, [x, n]).out(out).threads(threads).with(f64::powi).finish()
 }
 
 /// `halved(x)`
