@@ -44,7 +44,7 @@ impl<B: Backend> DeviceTensor<B> {
     ///
     /// # Safety
     ///
-    /// 1. All work that fills the memory is done, or enqueued on `stream` or ordered before
+    /// 1. All work of the producer on the memory is done, or enqueued on `stream` or ordered before
     ///    it.
     /// 2. If `freed` is [`FreeOrder::StreamOrdered`], the producer reuses the memory after
     ///    the work that is enqueued on `stream` when the tensor is released.
@@ -70,7 +70,8 @@ impl<B: Backend> DeviceTensor<B> {
     pub fn into_buffer(mut self) -> Result<DeviceBuffer<B>, Error> {
         self.order_uses()?;
         let foreign = ImportedStorage::from(self.tensor.another_owner());
-        // SAFETY: 1. By 1 of `new`, and by the lines above.
+        // SAFETY: 1. By 1 of `new`, and by the lines above. The program orders later work of the
+        // producer, as all accesses of foreign code.
         let buffer = unsafe { DeviceBuffer::from_foreign(foreign, self.stream.clone()) }?;
         // The buffer releases the tensor, so the drop of this owner waits for nothing.
         (self.uses, self.freed) = (ConsumerStreams::new(), FreeOrder::StreamOrdered);

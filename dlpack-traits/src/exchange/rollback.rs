@@ -96,6 +96,7 @@ impl RollbackImport {
     /// # Safety
     ///
     /// 1. As for [`ImportedTensor::from_raw`].
+    /// 2. Until the [`RollbackImport`] is kept or dropped, only this module reads and writes the struct.
     pub(super) unsafe fn new(
         tensor: *mut DLManagedTensorVersioned,
         guard: Option<Guard>,
@@ -150,8 +151,8 @@ impl Drop for RollbackImport {
             let manager_ctx = half.0.as_ptr().cast();
             let deleter = Some(caller_done as _);
             let managed = DLManagedTensorVersioned { manager_ctx, deleter, ..initial };
-            // SAFETY: by 1 of `new` the struct is alive, and belongs to this function
-            // during the call.
+            // SAFETY: by 1 of `new` the struct is alive, because its deleter was not called, and by 2
+            // nothing else accesses it.
             unsafe { original.write(managed) };
         }
         if let Some((_, mut shared)) = half.leave(RETURNED) {

@@ -55,7 +55,8 @@ impl<T: DLPackExport + DLPackImport, H: Wrap<T>> ToObject<T, H> for Importable {
     unsafe fn to_object(
         tensor: *mut DLManagedTensorVersioned,
     ) -> Result<*mut c_void, TableError<H::Error>> {
-        // SAFETY: 1 (`tensor` is valid): guaranteed by our caller's 1.
+        // SAFETY: 1 (`tensor` is valid): guaranteed by our caller's 1, and so is 2: the call owns the
+        // struct, and both are settled before it returns.
         let (held, imported) = unsafe { RollbackImport::new(tensor, H::DELETERS) }?;
         // On an error or a panic, `held` is dropped after the value that was made from
         // the tensor, and returns the tensor to the caller.

@@ -135,7 +135,8 @@ impl<O: Send + 'static> Packet<O> {
     /// The owner in its final place.
     #[inline(always)]
     pub(crate) fn owner(&self) -> &O {
-        // SAFETY: `place` initialized it; a method that borrows it for longer takes `self`.
+        // SAFETY: `place` initialized it. By 2 of `facts` no reference from here is alive when it is
+        // borrowed exclusively; other methods that borrow it take `self`.
         unsafe { self.value().as_ref() }
     }
 
@@ -179,7 +180,8 @@ impl<O: Send + 'static> Packet<O> {
         place: ConsumerPlace,
         flags: Flags,
     ) -> Result<ManagedTensor, Error> {
-        // SAFETY: 1. The packet is given away below, or not used for another description.
+        // SAFETY: 1. The packet is given away below, or not used for another description. 2. A method
+        // that takes the packet by value holds no reference to it.
         let facts = unsafe { self.facts(lend, consumer) }?;
         // SAFETY: 1. The owner lent the memory in its final place, and is not accessed
         // after that.
@@ -197,7 +199,8 @@ impl<O: Send + 'static> Packet<O> {
         lend: impl Lend<O>,
         consumer: StreamArg<'_>,
     ) -> Result<ManagedTensor, (O, Error)> {
-        // SAFETY: 1. The packet is given away below, or not used for another description.
+        // SAFETY: 1. The packet is given away below, or not used for another description. 2. A method
+        // that takes the packet by value holds no reference to it.
         match unsafe { self.facts(lend, Some(consumer)) } {
             // SAFETY: 1. The owner lent the memory in its final place, and is not accessed after
             // that. 2. `facts` synchronized it with that consumer.
@@ -225,6 +228,7 @@ impl<O: Send + 'static> Packet<O> {
     ///
     /// 1. If the result is `Ok`, the owner is not accessed until the deleter drops it, or its memory
     ///    is not used.
+    /// 2. No reference from [`owner`](Self::owner) is alive.
     #[inline(always)]
     unsafe fn facts(
         &self,
@@ -235,7 +239,7 @@ impl<O: Send + 'static> Packet<O> {
         // description.
         // 2. `allocate` initialized the spill.
         let out = Describe::new(unsafe { SlotMut::at(self.slot()) });
-        // SAFETY: nothing else borrows the owner. The borrow is treated as alive until the
+        // SAFETY: by 2 nothing else borrows the owner. The borrow is treated as alive until the
         // deleter runs: by 1 the owner is not accessed any more, and what it lends is stored
         // only in the packet. After an error nothing uses what it lent.
         let owner = unsafe { self.value().as_mut() };
@@ -294,7 +298,7 @@ impl Packet<SharedOwner> {
         // because each one compiles the whole description of the type.
         let mut aside = Slot::new();
         let (data, slot) = match &packet {
-            // SAFETY: nothing else borrows the owner. The borrow is treated as alive until
+            // SAFETY: by 2 nothing else borrows the owner. The borrow is treated as alive until
             // the deleter runs: the owner is not accessed any more.
             Some(packet) => (unsafe { packet.value().as_ref() }.data(), packet.slot()),
             None => (DataRef::refused(&Error::NotShareable), &raw mut aside),
