@@ -148,7 +148,7 @@ pub use crate::exchange::{Importable, NotImportable};
 /// ```
 #[doc(inline)]
 pub use crate::import::AnyElement;
-pub use crate::import::{Arguments, ElementFn};
+pub use crate::import::{Arguments, As, ElementFn, Lossy};
 pub use argument::{
     ANY_RANK, AtMost, Convert, Convertible, Exact, FromTensor, Operand, PyDeviceTensor, PyRecords,
     PyTensor, PyTensorMut, PyTensors,
