@@ -69,7 +69,7 @@ fn write(path: &Path, text: &str, right: &str) {
 }
 
 /// The page whose table counts the lines of files, and its number of rows with a file.
-const COUNTED: (&str, usize) = ("docs/types-of-other-crates.md", 13);
+const COUNTED: (&str, usize) = ("docs/types-of-other-crates.md", 19);
 
 #[test]
 fn counted_lines_are_those_of_the_files() {

@@ -9,10 +9,16 @@ pub mod candle;
 pub mod faer;
 pub mod frames;
 pub mod image;
+pub mod las;
 pub mod locked;
 pub mod nalgebra;
+pub mod nifti;
 #[cfg(feature = "ort")]
 pub mod ort;
 pub mod points;
 pub mod polars;
 pub mod safetensors;
+pub mod sprs;
+pub mod symphonia;
+pub mod tract;
+pub mod zarrs;
