@@ -10,13 +10,14 @@ use crate::report::Ending;
 use crate::run::{Stage, answer_of};
 use crate::venv::{self, FNV_BASIS, fnv1a};
 
-/// What no test in Rust compiles, or compiles only to compare text.
+/// What no test in Rust of this workspace compiles, or compiles only to compare text.
 const OTHERS: &[&str] = &[
     ".ci/",
     ".github/",
     "CHANGELOG.md",
     "bench/",
     "docs/",
+    "examples/crates/",
     "requirements/",
     "tests/devices/",
     "tests/python/",
