@@ -137,7 +137,6 @@ fn behind_pointer(data: &Data<'_>, layout: &TokenStream) -> Methods {
     // The only `unsafe` in an expansion is the user's own, from the attribute, with its
     // span, so that `forbid(unsafe_code)` rejects it. The expressions in the attribute are
     // evaluated before the block, outside of it.
-    // SAFETY: the attribute `unsafe(ptr, ...)` of the field promises what the call requires.
     let promised = |call: TokenStream| quote_spanned!(*spelled=> unsafe { #call });
     let data = promised(quote_spanned!(here=> __dlpack::raw(__pointed)));
     let describe = quote_spanned! {here=>
