@@ -27,7 +27,7 @@ pub(crate) struct Context {
     profile: Profile,
     /// The duration in seconds of steps without an end of their own.
     pub(crate) seconds: u32,
-    /// The environment of the newest libraries, where its step made one.
+    /// The environment of the newest libraries, where a step made one.
     pub(crate) newest: OnceCell<Environment>,
 }
 
@@ -53,6 +53,17 @@ impl Context {
             return Ok(environment);
         }
         Err(Stop::Skipped("there are no Python modules: see the step that failed".to_owned()))
+    }
+
+    /// How the steps build modules for the environment.
+    pub(crate) fn build(&self) -> Build {
+        let mut build = Build { profile: self.profile, ..Build::of(&self.checkout) };
+        if self.profile == Profile::Dev {
+            // PyO3 is built again if a build links it in another way, and Rust tests link it with
+            // Python's library.
+            build.target = self.checkout.target().join("modules");
+        }
+        build
     }
 }
 
@@ -89,9 +100,7 @@ pub(crate) const BUILT_BY_ONE: &[(&str, &[&str])] = &[
     ("example: shared-memory", &["shared-memory"]),
     ("pyo3 between", &["pyo3-range"]),
     ("valgrind", &["valgrind"]),
-    // The other two interpretations are before it.
-    ("miri, other targets", &["miri"]),
-    ("mutants", &["mutants"]),
+    ("miri, core", &["miri"]),
     ("eigen, address sanitizer", &["no-python"]),
     ("wasm32 in node", &["wasm32-unknown-unknown"]),
     ("wheels", &["wheels/target"]),
@@ -196,23 +205,13 @@ pub(crate) fn python_environment(context: &Context, stage: &mut Stage) -> Ending
 
 pub(crate) fn python_modules(context: &Context, stage: &mut Stage) -> Ending {
     let environment = context.environment(stage)?;
-    let ending = build_modules(&context.checkout, context.profile, environment, stage);
+    let ending = build_modules(context, environment, stage);
     context.modules.get_or_init(|| ending.is_ok());
     Ok(ending?)
 }
 
-fn build_modules(
-    checkout: &Checkout,
-    profile: Profile,
-    environment: &Environment,
-    stage: &mut Stage,
-) -> Outcome {
-    let mut build = Build { profile, ..Build::of(checkout) };
-    if profile == Profile::Dev {
-        // PyO3 is built again if a build links it in another way, and Rust tests link it with
-        // Python's library.
-        build.target = checkout.target().join("modules");
-    }
+fn build_modules(context: &Context, environment: &Environment, stage: &mut Stage) -> Outcome {
+    let (checkout, build) = (&context.checkout, context.build());
     build.run(checkout, &environment.interpreter, TESTED, stage)?;
     for module in TESTED {
         check_import(&mut environment.python(checkout), *module, &build.modules, stage)?;

@@ -1,7 +1,5 @@
 //! What can be said of the sources without running them.
 
-use std::process::Command;
-
 use crate::context::Context;
 use crate::quality::miri;
 use crate::quality::nightly::TOOLCHAIN;
@@ -9,10 +7,17 @@ use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
 use crate::tools;
 
-/// Every set of the features that need no Python; `std` is in a set of its own
-/// and in the last one.
+/// Sets of features that a change breaks most easily: nothing, what many have, all backends, and with
+/// `pyo3`, which brings `std`.
 const FEATURE_SETS: &[&str] = &[
     "",
+    "std,derive,half,ndarray",
+    "cuda,oneapi,opencl,rocm,vulkan,webgpu",
+    "pyo3",
+    "pyo3,derive,half",
+];
+/// The other sets.
+const OTHER_SETS: &[&str] = &[
     "std",
     "derive",
     "half",
@@ -23,7 +28,6 @@ const FEATURE_SETS: &[&str] = &[
     "memmap2_0_9",
     "rayon",
     "derive,half",
-    "std,derive,half,ndarray",
     "cuda",
     "rocm",
     "cudarc",
@@ -33,11 +37,10 @@ const FEATURE_SETS: &[&str] = &[
     "vulkan",
     "webgpu",
     "testing",
-    "cuda,oneapi,opencl,rocm,vulkan,webgpu",
+    "pyo3,derive",
+    "pyo3,half",
+    "stubs",
 ];
-/// The sets with `pyo3`, which brings `std`.
-const FEATURE_SETS_WITH_PYO3: &[&str] =
-    &["pyo3", "pyo3,derive", "pyo3,half", "pyo3,derive,half", "stubs"];
 /// Stable-ABI modules, built apart: cargo would unify their PyO3 feature `abi3` into all
 /// crates.
 const STABLE_ABI: [&str; 2] = ["dlpack-conformance", "dlpack-doctor-python"];
@@ -133,35 +136,28 @@ fn everywhere() -> [Vec<String>; 2] {
     [std::iter::once("--workspace".to_owned()).chain(others).collect(), these.collect()]
 }
 
-/// The runtime builds without a warning with every set of features, also
-/// without `std`.
+/// The runtime compiles with these features, without a warning.
 pub(crate) fn feature_sets(context: &Context, stage: &mut Stage) -> Ending {
-    for set in FEATURE_SETS {
-        stage.run(check_with(&mut cargo(&context.checkout), set))?;
-    }
-    Ok(())
+    check_each(context, stage, FEATURE_SETS)
 }
 
-/// The same for sets that need an interpreter to build.
-pub(crate) fn feature_sets_with_pyo3(context: &Context, stage: &mut Stage) -> Ending {
+/// The same with all other sets.
+pub(crate) fn each_feature(context: &Context, stage: &mut Stage) -> Ending {
+    check_each(context, stage, OTHER_SETS)
+}
+
+fn check_each(context: &Context, stage: &mut Stage, sets: &[&str]) -> Ending {
     let environment = context.environment(stage)?;
-    for set in FEATURE_SETS_WITH_PYO3 {
+    for features in sets {
         let mut command = cargo(&context.checkout);
-        command.env("PYO3_PYTHON", &environment.interpreter.executable);
-        stage.run(check_with(&mut command, set))?;
+        // `rustc --profile=check` is `check` that can deny warnings in one crate.
+        command
+            .env("PYO3_PYTHON", &environment.interpreter.executable)
+            .args(["rustc", "--profile=check", "--lib", "--package=dlpack-traits"])
+            .args(["--no-default-features", "--features", features, "--", "--deny=warnings"]);
+        stage.run(&mut command)?;
     }
     Ok(())
-}
-
-fn check_with<'a>(cargo: &'a mut Command, features: &str) -> &'a mut Command {
-    // `rustc --profile=check` is `check` that can deny warnings in one crate.
-    cargo.args(["rustc", "--profile=check", "--lib", "--package=dlpack-traits"]).args([
-        "--no-default-features",
-        "--features",
-        features,
-        "--",
-        "--deny=warnings",
-    ])
 }
 
 /// The runtime builds where there is no `std` to be linked by accident. For a target that is

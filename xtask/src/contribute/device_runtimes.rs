@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::checkout::Outcome;
 use crate::context::Context;
-use crate::contribute::develop::{Build, EXAMPLE, FUNCTIONS, TESTING};
+use crate::contribute::develop::{EXAMPLE, FUNCTIONS, TESTING};
 use crate::contribute::python_tests;
 use crate::contribute::rust_tests::run_tests;
 use crate::interpreter::Interpreter;
@@ -77,7 +77,7 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
 
 /// The modules for the environment's Python; they are built for its interpreter.
 fn modules(context: &Context, environment: &Environment, stage: &mut Stage) -> Outcome<PathBuf> {
-    let build = Build::of(&context.checkout);
+    let build = context.build();
     build.run(
         &context.checkout,
         &environment.interpreter,

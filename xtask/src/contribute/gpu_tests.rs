@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::context::Context;
-use crate::contribute::develop::{Build, Module, check_import};
+use crate::contribute::develop::{Module, check_import};
 use crate::contribute::python_tests;
 use crate::contribute::rust_tests::run_tests;
 use crate::report::{Ending, Stop, missing_any};
@@ -49,7 +49,7 @@ pub(crate) fn python_simulated(context: &Context, stage: &mut Stage) -> Ending {
 pub(crate) fn example_kernel(context: &Context, stage: &mut Stage) -> Ending {
     let checkout = &context.checkout;
     let environment = context.modules(stage)?;
-    let build = Build::of(checkout);
+    let build = context.build();
     build.run(checkout, &environment.interpreter, &[KERNEL], stage)?;
     check_import(&mut environment.python(checkout), KERNEL, &build.modules, stage)?;
     on_simulator(context, "tests/python/gpus/example_kernel.py", stage)

@@ -42,7 +42,7 @@ pub(crate) fn matrix(checkout: &Checkout) -> Outcome<ExitCode> {
 /// Measures again: fails where a cell is worse than `docs/generated/interop.md` says.
 pub(crate) fn interop_matrix(context: &Context, stage: &mut Stage) -> Ending {
     let environment = context.modules(stage)?;
-    let newest = context.newest.get();
+    let newest = newest_of(context, stage)?;
     stage.run(&mut driver(&context.checkout, environment, newest)).map_err(|_| {
         Stop::Failed(format!(
             "the matrix got worse; what did is at the end of {}.",
@@ -53,13 +53,24 @@ pub(crate) fn interop_matrix(context: &Context, stage: &mut Stage) -> Ending {
 
 /// The tests of the newest libraries, in an environment of their own.
 pub(crate) fn newest_libraries(context: &Context, stage: &mut Stage) -> Ending {
-    let checkout = &context.checkout;
-    let Some(interpreter) = Interpreter::newest(checkout) else {
+    let Some(environment) = newest_of(context, stage)? else {
         return missing(NEWEST_PYTHON, NO_NEWEST.to_owned());
     };
-    let environment = build_newest(checkout, interpreter, &[EXAMPLE, TESTING], stage)?;
-    let environment = context.newest.get_or_init(|| environment);
-    python_tests::run(&mut python_tests::pytest_newest(checkout, environment), stage)
+    python_tests::run(&mut python_tests::pytest_newest(&context.checkout, environment), stage)
+}
+
+/// The second environment with its modules, where there is an interpreter for it.
+pub(crate) fn newest_of<'a>(
+    context: &'a Context,
+    stage: &mut Stage,
+) -> Outcome<Option<&'a Environment>> {
+    if let (None, Some(interpreter)) =
+        (context.newest.get(), Interpreter::newest(&context.checkout))
+    {
+        let made = build_newest(&context.checkout, interpreter, &[EXAMPLE, TESTING], stage)?;
+        context.newest.get_or_init(|| made);
+    }
+    Ok(context.newest.get())
 }
 
 /// The second environment, with modules built for its interpreter.

@@ -9,8 +9,8 @@ use crate::context::{
 use crate::contribute::bench::instructions;
 use crate::contribute::develop::Profile;
 use crate::contribute::{
-    api, checks, demo, device_runtimes, examples, gpu_tests, matrix, mutants, no_python,
-    oldest_rust, pictures, pyo3_range, python_tests, rules, rust_tests, vulkan_tests,
+    api, checks, demo, device_runtimes, examples, gpu_tests, matrix, no_python, oldest_rust,
+    pictures, pyo3_range, python_tests, rules, rust_tests, vulkan_tests,
 };
 use crate::quality::{docs_rs, miri, publish, valgrind, wasm, wheels};
 use crate::report::Ending;
@@ -47,60 +47,63 @@ const FULL: &[Step] = &[
     ("lock file", checks::lock_file),
     ("rustfmt", checks::rustfmt),
     ("rules", rules::step),
-    ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
-    ("optimized reads", rust_tests::optimized_reads),
-    ("gpu tests, simulated", gpu_tests::simulated),
     ("vulkan and webgpu tests", vulkan_tests::vulkan_installed),
     ("ui tests, python documents", rust_tests::ui_tests_and_python_documents),
+    ("clippy", checks::clippy),
+    ("docs", checks::docs),
     ("feature sets", checks::feature_sets),
     ("target without std", checks::target_without_std),
-    ("feature sets with pyo3", checks::feature_sets_with_pyo3),
-    ("clippy", checks::clippy),
-    ("workspaces apart", checks::workspaces_apart),
-    ("docs", checks::docs),
     ("public interface", api::step),
     ("oldest rust", oldest_rust::step),
+    ("workspaces apart", checks::workspaces_apart),
+    ("no python, address sanitizer", no_python::sanitized),
+    ("eigen, address sanitizer", no_python::eigen),
+    ("valgrind", valgrind::deleters),
+    ("cargo-deny", checks::cargo_deny),
+    ("packages", publish::packages),
+];
+
+/// Steps of `cargo xtask test --full` that run one after the other, beside [`FULL`]: those that need
+/// the modules of [`python_modules`], which are built in a folder of their own, and others that build
+/// in their own.
+const FULL_BESIDE: &[Step] = &[
+    ("python environment", python_environment),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
+    ("gpu tests, simulated", gpu_tests::simulated),
     ("python tests, simulated gpus", gpu_tests::python_simulated),
     ("objects in libraries", python_tests::objects),
     ("numpy 1", python_tests::numpy_1),
     ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
-    ("interop matrix", matrix::interop_matrix),
     ("demo", the_demo),
     ("pictures", pictures::step),
-    ("example: cuda-kernel", gpu_tests::example_kernel),
-    ("example: safetensors", |context, stage| examples::SAFETENSORS.step(context, stage)),
     ("example: functions", |context, stage| examples::FUNCTIONS.step(context, stage)),
+    ("example: cuda-kernel", gpu_tests::example_kernel),
+    ("example: template", examples::template),
+    ("miri, core", miri::core),
+];
+
+/// Steps that are long and that a change breaks rarely: `cargo xtask trust` runs them, and
+/// `cargo xtask test --full --step NAME` one of them. `docs/records/long-runs.md` says when each ran
+/// last.
+pub(crate) const SCHEDULED: &[Step] = &[
+    ("optimized reads", rust_tests::optimized_reads),
+    ("instructions", instructions::step),
+    ("each feature", checks::each_feature),
+    ("wasm32 in node", wasm::step),
+    ("docs without python", docs_rs::step),
+    ("interop matrix", matrix::interop_matrix),
+    ("wheels", wheels::step),
+    ("oldest pyo3", pyo3_range::oldest_pyo3),
+    ("pyo3 between", pyo3_range::series_between),
+    ("example: safetensors", |context, stage| examples::SAFETENSORS.step(context, stage)),
     ("example: notebook", |context, stage| examples::NOTEBOOK.step(context, stage)),
     ("example: shared-memory", examples::shared_memory),
     ("example: ranks", examples::ranks),
     ("example: torch-operators", |context, stage| examples::TORCH_OPERATORS.step(context, stage)),
     ("example: jax-ffi", |context, stage| examples::JAX_FFI.step(context, stage)),
-    ("oldest pyo3", pyo3_range::oldest_pyo3),
-    ("pyo3 between", pyo3_range::series_between),
-    ("valgrind", valgrind::deleters),
-    ("cargo-deny", checks::cargo_deny),
-];
-
-/// Steps of `cargo xtask test --full` that run one after the other, beside [`FULL`]. They need none
-/// of the modules of [`python_modules`], and most of them build in folders of their own; cargo
-/// orders the others. One list alone leaves a quarter of two processors idle.
-const FULL_BESIDE: &[Step] = &[
-    ("miri, stacked borrows", miri::stacked_borrows_part_once),
-    ("miri, tree borrows", miri::tree_borrows_part_once),
-    ("miri, other targets", miri::other_targets_once),
-    ("mutants", mutants::step),
-    ("instructions", instructions::step),
-    ("no python, address sanitizer", no_python::sanitized),
-    ("eigen, address sanitizer", no_python::eigen),
-    ("wasm32 in node", wasm::step),
-    ("wheels", wheels::step),
-    ("packages", publish::packages),
-    ("docs without python", docs_rs::step),
-    ("example: template", examples::template),
     ("example: wrapped", |context, stage| examples::WRAPPED.step(context, stage)),
     ("example: coming-from", examples::coming_from),
     ("example: crates", examples::crates),
@@ -118,17 +121,22 @@ pub(crate) fn check(checkout: Checkout) -> Outcome<ExitCode> {
 /// any step failed.
 pub(crate) fn test(checkout: Checkout, full: bool, step: Option<&str>) -> Outcome<ExitCode> {
     // Without optimization the first build of the modules takes a third of the time.
-    let (lists, packages, profile) = if full {
-        ([FULL, FULL_BESIDE], Packages::MOST, Profile::Release)
+    let (lists, packages) = if full {
+        ([FULL, FULL_BESIDE], Packages::MOST)
     } else {
-        ([QUICK, QUICK_BESIDE], Packages::Base, Profile::Dev)
+        ([QUICK, QUICK_BESIDE], Packages::Base)
     };
-    named(&lists.concat(), step).map_err(|sentence| {
-        let in_full = !full && named(&[FULL, FULL_BESIDE].concat(), step).is_ok();
-        if in_full { format!("{sentence} With `--full` there is one.") } else { sentence }
-    })?;
-    let [steps, beside] = lists.map(|steps| containing(steps, step));
-    run_with(checkout, (&steps, &beside), packages, profile, 0)
+    let Err(sentence) = named(&lists.concat(), step) else {
+        let [steps, beside] = lists.map(|steps| containing(steps, step));
+        return run_with(checkout, (&steps, &beside), packages, Profile::Dev, 0);
+    };
+    match named(&[FULL, FULL_BESIDE, SCHEDULED].concat(), step) {
+        Ok(scheduled) if full => {
+            run_with(checkout, (&scheduled, &[]), packages, Profile::Release, 0)
+        }
+        Ok(_) => Err(format!("{sentence} With `--full` there is one.")),
+        Err(_) => Err(sentence),
+    }
 }
 
 fn the_demo(context: &Context, stage: &mut Stage) -> Ending {
@@ -148,7 +156,7 @@ mod tests {
         assert_eq!(names(QUICK, None).len(), QUICK.len());
         assert_eq!(names(QUICK, Some("ui")), ["ui tests, python documents"]);
         assert_eq!(names(&[QUICK, QUICK_BESIDE].concat(), Some("simulated")).len(), 2);
-        assert_eq!(names(FULL_BESIDE, Some("miri, tree")), ["miri, tree borrows"]);
+        assert_eq!(names(FULL_BESIDE, Some("miri")), ["miri, core"]);
         let error = named(QUICK, Some("miri")).unwrap_err();
         assert!(error.contains("`miri`") && error.contains("ui tests"), "{error}");
     }
@@ -157,13 +165,24 @@ mod tests {
     #[test]
     fn the_full_run_has_all_quick_steps() {
         for (name, _) in QUICK.iter().chain(QUICK_BESIDE) {
-            assert!(FULL.iter().any(|(full, _)| full == name), "{name}");
+            let mut full = FULL.iter().chain(FULL_BESIDE);
+            assert!(full.any(|(full, _)| full == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_record_says_when_scheduled_steps_ran() {
+        let record = include_str!("../../../docs/records/long-runs.md");
+        for (name, _) in SCHEDULED {
+            assert!(!FULL.iter().chain(FULL_BESIDE).any(|(full, _)| full == name), "{name}");
+            let row = format!("\n| `{name}` | 20");
+            assert!(record.contains(&row), "docs/records/long-runs.md has no date of `{name}`");
         }
     }
 
     #[test]
     fn folders_are_removed_by_steps_that_there_are() {
-        let steps = [FULL, FULL_BESIDE].concat();
+        let steps = [FULL, FULL_BESIDE, SCHEDULED].concat();
         for (name, folders) in crate::context::BUILT_BY_ONE {
             assert!(steps.iter().any(|(step, _)| step == name), "{name}");
             assert!(!folders.is_empty(), "{name}");

@@ -4,10 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::checkout::Outcome;
-use crate::context::{Body, Context};
+use crate::context::Context;
 use crate::contribute::rust_tests::SELECTION;
 use crate::quality::nightly::TOOLCHAIN;
-use crate::quality::passed_before;
 use crate::report::{Ending, missing};
 use crate::run::queue::Job;
 use crate::run::{Stage, answer_of, cargo_of};
@@ -83,17 +82,13 @@ const CONCURRENT: &[Concurrent] = &[
         ],
     ),
 ];
-/// For `cargo xtask test --full`.
+/// For these tests under Tree Borrows, with all others.
 const SEEDS: u32 = 4;
-/// For `cargo xtask sanitize`.
+/// For these tests alone.
 const MANY_SEEDS: u32 = 64;
 
 /// The newer aliasing model (Tree Borrows).
 const TREE: &str = "-Zmiri-tree-borrows";
-/// `cargo xtask test --full` runs one of so many parts of the test programs, the same under both
-/// models, so that the others need not be built. The hash of the sources chooses it, so that
-/// another change may run another one. `cargo xtask sanitize` runs all.
-const PARTS: u64 = 6;
 /// The folders of the test programs. Doc tests do not run: each would start an interpreter.
 const FOLDERS: [&str; 2] = ["tests/rust", "examples/new-device/tests"];
 
@@ -106,12 +101,11 @@ const LONGEST: &[&str] =
 /// in one of them.
 const IN_TWO: (&str, &str) = ("import", "block_layouts");
 
-/// A 32-bit target, a big-endian one, and one of another architecture like the host's. `cargo xtask
-/// test --full` runs one of them, which the hash of the sources chooses; `cargo xtask sanitize` runs
-/// all.
+/// A 32-bit target, a big-endian one, and one of another architecture like the host's.
 const OTHER_TARGETS: [&str; 3] =
     ["i686-unknown-linux-gnu", "s390x-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
-/// Test programs about element types, addresses, and what C reads of a tensor.
+/// Test programs about element types, addresses, and what C reads of a tensor. `cargo xtask test
+/// --full` runs them, on the host.
 const CORE: &[&str] = &[
     "derive_data_type",
     "derive_element",
@@ -119,93 +113,38 @@ const CORE: &[&str] = &[
     "derive_offsets",
     "derive_pointers",
     "exchange_full",
-    "export",
 ];
-/// Longer programs, for `cargo xtask sanitize`.
-const LONG: &[&str] = &["bounds", "deleter", "derive_import"];
+/// Longer programs, which [`OTHER_TARGETS`] run too.
+const LONG: &[&str] = &["bounds", "deleter", "derive_import", "export"];
 
-/// Runs all tests under the older aliasing model (Stacked Borrows).
+/// Runs the [`CORE`] under the older aliasing model (Stacked Borrows): the step of `cargo xtask test
+/// --full`.
+pub(crate) fn core(context: &Context, stage: &mut Stage) -> Ending {
+    let names: Vec<String> = CORE.iter().copied().map(ToOwned::to_owned).collect();
+    under_stacked_borrows(context, stage, &names)
+}
+
+/// Runs all tests under the older model.
 pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
-    under_stacked_borrows(context, stage, None)
+    under_stacked_borrows(context, stage, &programs(context.checkout.root())?)
 }
 
-/// The older model, on one of [`PARTS`] of the programs.
-fn stacked_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
-    under_stacked_borrows(context, stage, Some(part_of(context, PARTS)?))
-}
-
-fn under_stacked_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -> Ending {
+fn under_stacked_borrows(context: &Context, stage: &mut Stage, names: &[String]) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    let names = chosen_programs(context, stage, part)?;
-    run_programs(stage, &|tests| miri(context, STRICT, tests), &names)
-}
-
-/// The part of `parts` that these sources choose.
-fn part_of(context: &Context, parts: u64) -> Outcome<u64> {
-    let hash = passed_before::sources(context.checkout.root())?;
-    Ok(hash.checked_rem(parts).unwrap_or_default())
-}
-
-/// [`stacked_borrows`] for a part of the programs, unless it passed before on this machine with
-/// the same sources.
-pub(crate) fn stacked_borrows_part_once(context: &Context, stage: &mut Stage) -> Ending {
-    once(context, stage, &format!("{STRICT} {PARTS}"), stacked_borrows_part)
-}
-
-/// [`tree_borrows`] for a part of the programs, unless it passed before on this machine with the
-/// same sources.
-pub(crate) fn tree_borrows_part_once(context: &Context, stage: &mut Stage) -> Ending {
-    let flags = format!("{STRICT} {TREE} {SEEDS} {CONCURRENT:?} {PARTS}");
-    once(context, stage, &flags, tree_borrows_part)
-}
-
-/// [`other_target`], unless it passed before on this machine with the same sources.
-pub(crate) fn other_targets_once(context: &Context, stage: &mut Stage) -> Ending {
-    let flags = format!("{STRICT} {OTHER_TARGETS:?} {CORE:?}");
-    once(context, stage, &flags, other_target)
-}
-
-fn once(context: &Context, stage: &mut Stage, flags: &str, body: Body) -> Ending {
-    if let Err(reason) = install(stage) {
-        return missing("miri", reason);
-    }
-    let flags = format!("miri {flags} {SELECTION:?}");
-    passed_before::unless(context, stage, (TOOLCHAIN, &flags), |stage| body(context, stage))
-}
-
-/// Runs the unit tests and the [`CORE`] on one of the [`OTHER_TARGETS`].
-fn other_target(context: &Context, stage: &mut Stage) -> Ending {
-    let count = OTHER_TARGETS.len();
-    let chosen = part_of(context, u64::try_from(count).unwrap_or(u64::MAX))?;
-    for (part, target) in (0..).zip(OTHER_TARGETS) {
-        if part == chosen {
-            stage.note(&format!("{target}, one of {count}: `cargo xtask sanitize` runs all"));
-            on_other_targets(context, stage, &[target], CORE)?;
-        }
-    }
-    Ok(())
+    run_programs(stage, &|tests| miri(context, STRICT, tests), names)
 }
 
 /// Runs the unit tests, the [`CORE`] and [`LONG`] on all [`OTHER_TARGETS`].
-pub(crate) fn other_targets_long(context: &Context, stage: &mut Stage) -> Ending {
-    on_other_targets(context, stage, &OTHER_TARGETS, &[LONG, CORE].concat())
-}
-
-fn on_other_targets(
-    context: &Context,
-    stage: &mut Stage,
-    targets: &[&str],
-    programs: &[&str],
-) -> Ending {
+pub(crate) fn other_targets(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    let names: Vec<&str> = [LIBRARIES].iter().chain(programs).copied().collect();
+    let names: Vec<&str> = [LIBRARIES].iter().chain(LONG).chain(CORE).copied().collect();
     // The programs of all targets run in one queue, so that the longest ones run beside each other.
     let mut jobs = Vec::new();
-    for target in targets {
+    for target in OTHER_TARGETS {
         let command = |tests: &[&str]| {
             let mut command = miri(context, STRICT, tests);
             command.args(["--target", target]);
@@ -221,30 +160,15 @@ fn on_other_targets(
     Ok(stage.run_all(jobs.into_iter().map(|(_, job)| job).collect())?)
 }
 
-/// The newer model, on all tests, and on some with several seeds.
+/// The newer model, on all tests, and on those with threads with several seeds.
 pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
-    under_tree_borrows(context, stage, None)
-}
-
-/// The newer model, on one of [`PARTS`] of the programs; their tests with threads with several
-/// seeds.
-fn tree_borrows_part(context: &Context, stage: &mut Stage) -> Ending {
-    under_tree_borrows(context, stage, Some(part_of(context, PARTS)?))
-}
-
-fn under_tree_borrows(context: &Context, stage: &mut Stage, part: Option<u64>) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
     let flags = format!("{STRICT} {TREE}");
-    let names = chosen_programs(context, stage, part)?;
+    let names = programs(context.checkout.root())?;
     run_programs(stage, &|tests| miri(context, &flags, tests), &names)?;
-    let concurrent = CONCURRENT.iter().filter(|(program, _)| names.iter().any(|it| it == program));
-    let concurrent: Vec<Concurrent> = concurrent.copied().collect();
-    if concurrent.is_empty() {
-        return Ok(());
-    }
-    Ok(stage.run(&mut with_seeds(context, &flags, SEEDS, &concurrent))?)
+    Ok(stage.run(&mut with_seeds(context, &flags, SEEDS))?)
 }
 
 /// Builds these test programs, and runs one on each processor: Miri interprets a program on one,
@@ -288,20 +212,6 @@ fn build(stage: &mut Stage, command: &dyn Fn(&[&str]) -> Command, names: &[&str]
     stage.run(command(&arguments).arg("--no-run"))
 }
 
-/// All test programs, or every [`PARTS`]th one; the longest first.
-fn chosen_programs(
-    context: &Context,
-    stage: &mut Stage,
-    part: Option<u64>,
-) -> Outcome<Vec<String>> {
-    if let Some(part) = part {
-        stage.note(&format!("part {part} of 0 to {}: `cargo xtask sanitize` runs all", PARTS - 1));
-    }
-    let chosen = (0..PARTS).cycle().zip(programs(context.checkout.root())?);
-    let chosen = chosen.filter(|(index, _)| part.is_none_or(|part| part == *index));
-    Ok(chosen.map(|(_, name)| name).collect())
-}
-
 /// The unit tests of all libraries.
 const LIBRARIES: &str = "--lib";
 
@@ -324,26 +234,26 @@ fn programs(root: &Path) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-/// Runs the tests with threads under both aliasing models, with many more seeds than `cargo
-/// xtask test --full` has time for.
+/// Runs the tests with threads under both aliasing models, with many more seeds.
 pub(crate) fn many_seeds(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
     for model in ["", TREE] {
         let flags = format!("{STRICT} {model}");
-        stage.run(&mut with_seeds(context, &flags, MANY_SEEDS, CONCURRENT))?;
+        stage.run(&mut with_seeds(context, &flags, MANY_SEEDS))?;
     }
     Ok(())
 }
 
 /// Runs tests with threads, with this many seeds, as many in parallel as there are processors.
-fn with_seeds(context: &Context, flags: &str, seeds: u32, of: &[Concurrent]) -> Command {
-    let programs: Vec<String> = of.iter().map(|(program, _)| format!("--test={program}")).collect();
+fn with_seeds(context: &Context, flags: &str, seeds: u32) -> Command {
+    let programs: Vec<String> =
+        CONCURRENT.iter().map(|(program, _)| format!("--test={program}")).collect();
     let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
     let flags = format!("{flags} -Zmiri-many-seeds=0..{seeds}");
     let mut command = miri(context, &flags, &programs);
-    command.args(["--", "--exact"]).args(of.iter().flat_map(|(_, tests)| *tests));
+    command.args(["--", "--exact"]).args(CONCURRENT.iter().flat_map(|(_, tests)| *tests));
     command
 }
 

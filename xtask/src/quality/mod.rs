@@ -10,7 +10,6 @@ mod load;
 mod loom;
 pub(crate) mod miri;
 pub(crate) mod nightly;
-pub(crate) mod passed_before;
 pub(crate) mod publish;
 pub(crate) mod sanitize;
 mod trust;

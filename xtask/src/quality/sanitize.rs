@@ -54,7 +54,7 @@ pub(crate) const STEPS: &[Step] = &[
     ("loom", loom::models),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),
-    ("miri, other targets", miri::other_targets_long),
+    ("miri, other targets", miri::other_targets),
     ("miri, many seeds", miri::many_seeds),
 ];
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::checkout::{Checkout, Outcome};
 use crate::context;
-use crate::contribute::mutants;
+use crate::contribute::{mutants, test};
 use crate::quality::{free_threaded, load, sanitize};
 use crate::venv::Packages;
 
@@ -16,6 +16,8 @@ const SOAK: u32 = 3_600;
 pub(crate) fn trust(checkout: Checkout) -> Outcome<ExitCode> {
     let modules = &load::PYTHON[1..];
     let free = free_threaded::STEPS;
-    let steps = [sanitize::STEPS, mutants::ALL, modules, load::LOAD, free, load::SOAK].concat();
-    context::run_for(checkout, &steps, Packages::Base, SOAK)
+    let lists =
+        [test::SCHEDULED, sanitize::STEPS, mutants::ALL, modules, load::LOAD, free, load::SOAK];
+    let steps = lists.concat();
+    context::run_for(checkout, &steps, Packages::MOST, SOAK)
 }

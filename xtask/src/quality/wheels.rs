@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 use crate::checkout::{Checkout, Outcome};
 use crate::context::{self, Context};
-use crate::contribute::python_tests;
+use crate::contribute::{matrix, python_tests};
 use crate::interpreter::Interpreter;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
@@ -49,7 +49,10 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
         let required = environment.required("");
         run_tests(checkout, environment, &required, &tool.tests(), stage)?;
         let verdicts = tool.tests().join("test_verdicts.py");
-        if let (Some(newest), true) = (context.newest.get(), verdicts.exists()) {
+        if !verdicts.exists() {
+            continue;
+        }
+        if let Some(newest) = matrix::newest_of(context, stage)? {
             run_tests(checkout, newest, newest.required_there(), &verdicts, stage)?;
         }
     }

@@ -61,7 +61,7 @@ impl PythonExample {
             self.environment(checkout, stage)
         })?;
         let mut program = announced(checkout, self.name, "built", |stage| {
-            self.build(checkout, &environment, stage)
+            self.build(Build::of(checkout), (checkout, &environment), stage)
         })?;
         println!();
         in_terminal(&mut program)
@@ -78,7 +78,7 @@ impl PythonExample {
                 &engines
             }
         };
-        let mut program = self.build(checkout, environment, stage)?;
+        let mut program = self.build(context.build(), (checkout, environment), stage)?;
         Ok(stage.run(&mut program)?)
     }
 
@@ -91,13 +91,13 @@ impl PythonExample {
 
     fn build(
         &self,
-        checkout: &Checkout,
-        environment: &Environment,
+        build: Build,
+        (checkout, environment): (&Checkout, &Environment),
         stage: &mut Stage,
     ) -> Outcome<Command> {
         let mut build = match self.workspace {
             Some(workspace) => Build::of_example(checkout, workspace),
-            None => Build::of(checkout),
+            None => build,
         };
         if matches!(self.place, Place::Engines) {
             build.modules = venv::ENGINES.link(checkout).with_file_name("python");

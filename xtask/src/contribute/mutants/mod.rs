@@ -11,16 +11,12 @@ use std::time::Instant;
 use crate::checkout::{Checkout, Outcome};
 use crate::context::{Context, Step};
 use crate::contribute::rules::reference::Reference;
-use crate::quality::{miri, passed_before};
+use crate::quality::miri;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use edits::{Mutant, Runner};
 use scratch::{Interpreted, Python, Rust, SIMULATED, Scratch, Tests};
-
-/// `cargo xtask test --full` runs one of so many parts of the mutants. The hash of the sources
-/// chooses it, so that another change may run another part.
-const PARTS: u64 = 6;
 
 /// The selection of mutants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,24 +40,6 @@ pub(crate) fn mutants(checkout: &Checkout, choice: &Choice) -> Outcome {
     }
     stage.done(&format!("{} mutants", chosen.len()));
     outcome
-}
-
-/// The step of `cargo xtask test --full`: one of [`PARTS`] parts of the mutants that tests
-/// without Miri and Python detect. The others need a build of the extension modules each, or an
-/// interpretation, which takes too long there; `cargo xtask mutants` runs all.
-pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
-    let choice = Choice { with: Some(Runner::Machine), rule: None };
-    let mut chosen = chosen(&context.checkout, &choice)?;
-    let part = passed_before::sources(context.checkout.root())?.checked_rem(PARTS);
-    stage.note(&format!(
-        "part {} of 0 to {}: `cargo xtask mutants` runs all",
-        part.unwrap_or_default(),
-        PARTS - 1
-    ));
-    // Neighbours in the list belong to one rule, so every part has mutants of most rules.
-    let mut parts = (0..PARTS).cycle();
-    chosen.retain(|_| parts.next() == part);
-    run(&context.checkout, None, &chosen, stage).map_err(Stop::Failed)
 }
 
 /// The step of `cargo xtask trust`: all mutants.
