@@ -6,7 +6,7 @@ use syn::{Data, DeriveInput, ExprPath, Fields, Generics, Index, Member, Type};
 
 use crate::attr::{FieldAttrs, StructAttrs, VariantAttrs};
 use crate::ctxt::{Ctxt, first_token};
-use crate::{message, symbol};
+use crate::{attributes, message};
 
 /// The item on which a derive is used.
 pub(crate) struct Input<'a> {
@@ -150,7 +150,7 @@ fn skip_listed(cx: &Ctxt, fields: &mut [Field<'_>], attrs: &StructAttrs, owner: 
         };
         if let Some(field) = fields.iter_mut().find(is_meant) {
             if field.attrs.skip.is_some() {
-                let second = Ident::new(symbol::SKIP, *place);
+                let second = Ident::new(attributes::SKIP, *place);
                 cx.push(message::duplicate_attribute(&second, name));
             }
             field.attrs.skip = Some(*place);

@@ -6,9 +6,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericParam, Generics, Type, WherePredicate};
 
 use crate::ast::Field;
+use crate::attributes::{Direction, Role};
 use crate::ctxt::first_token;
 use crate::model::{Beside, Body, Data, Given, Import, Kind, Layout, Make, Model, Source};
-use crate::symbol::{Direction, Role};
 
 /// The names of a struct's parameters.
 ///

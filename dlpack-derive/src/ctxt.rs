@@ -6,7 +6,7 @@ use std::thread;
 use proc_macro2::Span;
 use quote::ToTokens;
 
-use crate::symbol::Direction;
+use crate::attributes::Direction;
 
 /// The span for an error about these tokens: that of the first one, because not every compiler
 /// underlines them all.

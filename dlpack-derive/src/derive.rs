@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use syn::DeriveInput;
 
-use crate::symbol::Direction;
+use crate::attributes::Direction;
 use crate::{ast, attr, check, ctxt, expand, fallback};
 
 /// `#[derive(DLPackExport)]`.

@@ -35,7 +35,7 @@ fn distance(from: &str, to: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::symbol::{ON_FIELD, ON_STRUCT};
+    use crate::attributes::{ON_FIELD, ON_STRUCT};
 
     #[test]
     fn slips_are_recognized() {

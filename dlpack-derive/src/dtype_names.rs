@@ -6,7 +6,7 @@
 use proc_macro2::TokenTree;
 use syn::Lit;
 
-use crate::symbol;
+use crate::attributes;
 
 /// The result for a name.
 pub(crate) enum Named {
@@ -97,7 +97,7 @@ pub(crate) fn named(variant: &str) -> Named {
     if let Some(constant) = clear(&name) {
         return Named::As(constant);
     }
-    for (end, order) in [("be", symbol::BIG_ENDIAN), ("le", symbol::LITTLE_ENDIAN)] {
+    for (end, order) in [("be", attributes::BIG_ENDIAN), ("le", attributes::LITTLE_ENDIAN)] {
         if let Some(constant) = name.strip_suffix(end).and_then(clear) {
             return Named::Ordered(constant, order);
         }

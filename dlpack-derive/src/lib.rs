@@ -12,6 +12,7 @@
 
 mod ast;
 mod attr;
+mod attributes;
 mod bounds;
 mod check;
 mod ctxt;
@@ -26,7 +27,6 @@ mod message;
 mod model;
 mod numbers;
 mod parts;
-mod symbol;
 #[cfg(test)]
 mod tests;
 

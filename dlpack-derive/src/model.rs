@@ -6,7 +6,7 @@ use syn::{Expr, ExprPath, Generics, Ident, Member, Type, WherePredicate};
 
 use crate::ast::Field;
 use crate::attr::Require;
-use crate::symbol::{Role, Unit};
+use crate::attributes::{Role, Unit};
 
 /// An exportable type.
 pub(crate) struct Model<'a> {

@@ -10,7 +10,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Attribute, DeriveInput, File, Item, Meta};
 
-use crate::{parts, symbol};
+use crate::{attributes, parts};
 
 const BLESS: &str = "DLPACK_BLESS";
 
@@ -114,7 +114,7 @@ fn words_of_derive(attr: &Attribute) -> Vec<String> {
 
 /// Removes our derives and their attributes.
 fn strip(attrs: &mut Vec<Attribute>) {
-    attrs.retain(|attr| !attr.path().is_ident(symbol::DLPACK));
+    attrs.retain(|attr| !attr.path().is_ident(attributes::DLPACK));
     attrs.retain_mut(|attr| {
         let words = words_of_derive(attr);
         let ours = |word: &String| DERIVES.iter().any(|(name, _)| name == word);

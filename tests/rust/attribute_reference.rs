@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::{env, fs};
 
 /// The constants that contain every key of `#[dlpack(...)]` as a string.
-const SYMBOLS: &str = include_str!("../../dlpack-derive/src/symbol.rs");
+const SYMBOLS: &str = include_str!("../../dlpack-derive/src/attributes.rs");
 /// The derives, with their documentation.
 const DERIVES: [&str; 2] = [
     include_str!("../../dlpack-derive/src/lib.rs"),

@@ -8,9 +8,9 @@ use super::value;
 use super::words::{self, Node, packed};
 use super::written::{self, Stated};
 use super::{Item, Spanned, flag};
+use crate::attributes::Role;
 use crate::ctxt::Ctxt;
-use crate::symbol::Role;
-use crate::{message, symbol};
+use crate::{attributes, message};
 
 /// The attributes on the struct or enum.
 #[derive(Default)]
@@ -42,19 +42,19 @@ pub(crate) struct StructAttrs {
 impl StructAttrs {
     pub(crate) fn from_syn(cx: &Ctxt, input: &DeriveInput) -> Self {
         let unknown = |item: &Item| {
-            if symbol::ON_FIELD.contains(&item.word().as_str()) {
+            if attributes::ON_FIELD.contains(&item.word().as_str()) {
                 message::belongs_on_a_field(item)
             } else {
                 message::unknown_struct_attribute(&item.key)
             }
         };
-        let node = Node { name: &input.ident, words: &symbol::ON_STRUCT, unknown: &unknown };
+        let node = Node { name: &input.ident, words: &attributes::ON_STRUCT, unknown: &unknown };
         let mut attrs = Self { packed: packed(input), ..Self::default() };
         let mut krate_unread = false;
         let unread = words::for_each(cx, &input.attrs, &node, |item| {
             let before = cx.count();
             let word = item.word();
-            let role = if word == symbol::BYTE_STRIDES {
+            let role = if word == attributes::BYTE_STRIDES {
                 Some(Role::Strides)
             } else {
                 Role::of_word(&word)
@@ -69,23 +69,27 @@ impl StructAttrs {
                 return;
             }
             match word.as_str() {
-                symbol::CRATE => {
+                attributes::CRATE => {
                     attrs.krate = value::krate(cx, &item);
                     krate_unread = cx.count() > before;
                 }
-                symbol::SKIP => {
+                attributes::SKIP => {
                     attrs.skip = Some(item.spanned(value::field_names(cx, &item)));
                     attrs.names_unread |= cx.count() > before;
                 }
-                symbol::BOUND => attrs.bound = Some(item.spanned(value::bound(cx, &item))),
-                symbol::REQUIRE => attrs.require = Some(item.spanned(require::require(cx, &item))),
-                symbol::CONSTRUCT => {
+                attributes::BOUND => attrs.bound = Some(item.spanned(value::bound(cx, &item))),
+                attributes::REQUIRE => {
+                    attrs.require = Some(item.spanned(require::require(cx, &item)))
+                }
+                attributes::CONSTRUCT => {
                     attrs.construct = Some(item.spanned(value::function(cx, &item)));
                 }
-                symbol::VALIDATE => attrs.validate = Some(item.spanned(value::function(cx, &item))),
-                symbol::PADDED => attrs.padded = Some(flag(cx, &item)),
-                symbol::SPARE_CAPACITY => attrs.spare_capacity = Some(flag(cx, &item)),
-                symbol::READ_ONLY => attrs.read_only = Some(flag(cx, &item)),
+                attributes::VALIDATE => {
+                    attrs.validate = Some(item.spanned(value::function(cx, &item)))
+                }
+                attributes::PADDED => attrs.padded = Some(flag(cx, &item)),
+                attributes::SPARE_CAPACITY => attrs.spare_capacity = Some(flag(cx, &item)),
+                attributes::READ_ONLY => attrs.read_only = Some(flag(cx, &item)),
                 _ => attrs.transparent = Some(flag(cx, &item)),
             }
         });

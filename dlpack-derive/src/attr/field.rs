@@ -10,9 +10,9 @@ use super::pointer::{self, RawLen};
 use super::value;
 use super::words::{self, Node, Words};
 use super::{Spanned, expect_no_value, flag};
+use crate::attributes::{self, Role, Unit, Units};
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::symbol::{self, Role, Unit, Units};
 
 /// A role that a field is marked with.
 pub(crate) struct Mark {
@@ -54,13 +54,13 @@ pub(crate) struct FieldAttrs {
 impl FieldAttrs {
     pub(crate) fn from_syn(cx: &Ctxt, field: &Field, name: &str, owner: &Ident) -> Self {
         let unknown = |item: &Item| {
-            if symbol::ON_STRUCT.contains(&item.word().as_str()) {
+            if attributes::ON_STRUCT.contains(&item.word().as_str()) {
                 message::belongs_on_the_struct(&item.key, owner)
             } else {
                 message::unknown_field_attribute(&item.key)
             }
         };
-        let node = Node { name: &name, words: &symbol::ON_FIELD, unknown: &unknown };
+        let node = Node { name: &name, words: &attributes::ON_FIELD, unknown: &unknown };
         let mut attrs = Self::default();
         attrs.unread = words::for_each(cx, &field.attrs, &node, |item| {
             let word = item.word();
@@ -70,11 +70,11 @@ impl FieldAttrs {
                 return;
             }
             match word.as_str() {
-                symbol::BYTE_OFFSET => {
+                attributes::BYTE_OFFSET => {
                     expect_no_value(cx, &item);
                     attrs.roles.push(Mark { role: Role::Offset, unit: Unit::Bytes, key: item.key });
                 }
-                symbol::UNSAFE => {
+                attributes::UNSAFE => {
                     attrs.raw_len = pointer::raw(cx, &item);
                     attrs.raw = true;
                     attrs.roles.push(Mark {
@@ -83,11 +83,11 @@ impl FieldAttrs {
                         key: item.key,
                     });
                 }
-                symbol::SLICE => attrs.slice = Some(item.spanned(value::element(cx, &item))),
-                symbol::WITH => attrs.with = Some(item.spanned(value::functions(cx, &item))),
-                symbol::SHARED => attrs.shared = Some(flag(cx, &item)),
-                symbol::COPY => attrs.copy = Some(flag(cx, &item)),
-                symbol::DEFAULT => {
+                attributes::SLICE => attrs.slice = Some(item.spanned(value::element(cx, &item))),
+                attributes::WITH => attrs.with = Some(item.spanned(value::functions(cx, &item))),
+                attributes::SHARED => attrs.shared = Some(flag(cx, &item)),
+                attributes::COPY => attrs.copy = Some(flag(cx, &item)),
+                attributes::DEFAULT => {
                     let given = !matches!(item.value, Value::None);
                     let path = given.then(|| value::function(cx, &item)).flatten();
                     attrs.default = Some(item.spanned(path));
@@ -115,7 +115,7 @@ fn unit(cx: &Ctxt, item: &Item, role: Role, owner: &Ident) -> Unit {
     match (role.units(), item.value.span()) {
         (Units::None | Units::Elements, None) => {}
         (Units::None, Some(_)) if role == Role::Data => expect_no_value(cx, item),
-        (Units::None, Some(value)) => cx.push(if symbol::ON_STRUCT.contains(&role.word()) {
+        (Units::None, Some(value)) => cx.push(if attributes::ON_STRUCT.contains(&role.word()) {
             message::constant_on_a_field(&item.key, value, owner)
         } else {
             message::takes_no_value(&item.key, value)
@@ -137,8 +137,8 @@ impl VariantAttrs {
     pub(crate) fn from_syn(cx: &Ctxt, variant: &Variant) -> Self {
         let before = cx.count();
         let unknown = |item: &Item| message::unknown_variant_attribute(&item.key);
-        let node = Node { name: &variant.ident, words: &[symbol::SKIP], unknown: &unknown };
+        let node = Node { name: &variant.ident, words: &[attributes::SKIP], unknown: &unknown };
         let words = Words::read(cx, &variant.attrs, &node);
-        Self { skip: words.flag(cx, symbol::SKIP).is_some(), unread: cx.count() > before }
+        Self { skip: words.flag(cx, attributes::SKIP).is_some(), unread: cx.count() > before }
     }
 }

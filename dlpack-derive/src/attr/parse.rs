@@ -9,15 +9,15 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Attribute, Meta};
 
 use super::item::{Item, Value};
+use crate::attributes::{self, Role, Units};
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::symbol::{self, Role, Units};
 
 /// The items of all `#[dlpack(...)]` among these attributes. Checks that are the same for
 /// all words are made for the words in `here`; the caller must reject other words.
 pub(crate) fn items(cx: &Ctxt, attrs: &[Attribute], here: &[&str]) -> Vec<Item> {
     let mut items = Vec::new();
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident(symbol::DLPACK)) {
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident(attributes::DLPACK)) {
         match &attr.meta {
             Meta::List(list) => read(cx, list.tokens.clone(), here, &mut items),
             Meta::Path(path) => cx.push(message::attribute_without_list(path)),
@@ -66,7 +66,7 @@ fn read(cx: &Ctxt, tokens: TokenStream, here: &[&str], items: &mut Vec<Item>) {
                 // Above a struct, the list may be the unit of the value.
                 Value::List(list)
                     if here.contains(&item.word().as_str())
-                        && !(here == symbol::ON_STRUCT && has_unit(&item)) =>
+                        && !(here == attributes::ON_STRUCT && has_unit(&item)) =>
                 {
                     cx.push(message::value_after_a_list(&item.key, list, eq.span()));
                 }

@@ -9,9 +9,9 @@ use syn::{Expr, Token};
 use super::item::{Item, Value};
 use super::value::{parse_in, unit_in};
 use super::written::{Written, written};
+use crate::attributes::{self, Unit};
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::symbol::{self, Unit};
 
 /// The memory behind a pointer.
 pub(crate) struct RawLen {
@@ -41,7 +41,7 @@ fn raw_len(cx: &Ctxt, item: &Item, input: ParseStream<'_>) -> syn::Result<Option
         if word == expected { Ok(word) } else { Err(syn::Error::new(word.span(), expected)) }
     };
     let writable = input.parse::<Option<Token![mut]>>()?.is_some();
-    word(symbol::PTR)?;
+    word(attributes::PTR)?;
     let comma = input.parse::<Option<Token![,]>>()?;
     if input.is_empty() {
         cx.push(message::pointer_without_length(&item.key));
@@ -50,7 +50,7 @@ fn raw_len(cx: &Ctxt, item: &Item, input: ParseStream<'_>) -> syn::Result<Option
     if comma.is_none() {
         return Err(input.error("`,`"));
     }
-    let key = word(symbol::Role::Len.word())?;
+    let key = word(attributes::Role::Len.word())?;
     if !input.peek(Paren) {
         cx.push(message::unit_missing(&key));
         input.parse::<TokenStream>()?;

@@ -9,7 +9,7 @@ use super::parse;
 use super::value::{self, ConstDType, ConstOrder};
 use super::words::{self, Node};
 use crate::ctxt::Ctxt;
-use crate::{message, symbol};
+use crate::{attributes, message};
 
 /// The requirements on a tensor. The tensor must match one entry of each list
 /// that is not empty.
@@ -45,7 +45,8 @@ const KINDS: [&str; 19] = [
 ];
 
 /// The possible keys.
-const ASKED: [&str; 4] = [symbol::DEVICE, symbol::DTYPE, symbol::RANK, symbol::CONTIGUOUS];
+const ASKED: [&str; 4] =
+    [attributes::DEVICE, attributes::DTYPE, attributes::RANK, attributes::CONTIGUOUS];
 
 /// The constraints of `require(device = cpu, rank = 3)`.
 pub(super) fn require(cx: &Ctxt, item: &Item) -> Require {
@@ -62,12 +63,12 @@ pub(super) fn require(cx: &Ctxt, item: &Item) -> Require {
     let unknown = |item: &Item| message::unknown_requirement(&item.key);
     let node = Node { name: &item.key, words: &ASKED, unknown: &unknown };
     words::distinct(cx, items, &node, |item| match item.word().as_str() {
-        symbol::DEVICE => require.devices = one_or_more(cx, &item, device),
-        symbol::DTYPE => {
+        attributes::DEVICE => require.devices = one_or_more(cx, &item, device),
+        attributes::DTYPE => {
             let dtype = |tokens| dtype(cx, tokens);
             require.dtypes = one_or_more(cx, &item, dtype).into_iter().flatten().collect();
         }
-        symbol::RANK => require.ranks = one_or_more(cx, &item, rank),
+        attributes::RANK => require.ranks = one_or_more(cx, &item, rank),
         _ => require.contiguous = order(cx, &item),
     });
     require

@@ -9,10 +9,10 @@ use syn::token::Paren;
 use syn::{ExprPath, LitStr, MacroDelimiter, MetaList, Path, Token, Type, WherePredicate};
 
 use super::item::{Item, Value};
+use crate::attributes::{self, Unit};
 use crate::ctxt::Ctxt;
 use crate::dtype_names as names;
 use crate::message;
-use crate::symbol::{self, Unit};
 
 /// The order of `order = ...`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(super) fn parse_in<P: Parser>(
     parser: P,
 ) -> syn::Result<P::Output> {
     let delimiter = MacroDelimiter::Paren(Paren { span: list.delim_span() });
-    let path = Ident::new(symbol::DLPACK, list.span()).into();
+    let path = Ident::new(attributes::DLPACK, list.span()).into();
     MetaList { path, delimiter, tokens }.parse_args_with(parser)
 }
 
@@ -153,8 +153,8 @@ pub(super) fn order(cx: &Ctxt, item: &Item) -> Option<ConstOrder> {
     let mut tokens = tokens.into_iter();
     let found = tokens.next();
     let order = match &found {
-        Some(TokenTree::Ident(word)) if word == symbol::ROW_MAJOR => ConstOrder::RowMajor,
-        Some(TokenTree::Ident(word)) if word == symbol::COLUMN_MAJOR => ConstOrder::ColumnMajor,
+        Some(TokenTree::Ident(word)) if word == attributes::ROW_MAJOR => ConstOrder::RowMajor,
+        Some(TokenTree::Ident(word)) if word == attributes::COLUMN_MAJOR => ConstOrder::ColumnMajor,
         other => {
             cx.push(message::expected_order(other.as_ref(), eq));
             return None;

@@ -6,7 +6,7 @@ use syn::{Attribute, DeriveInput, Error, Path};
 
 use super::{Item, expect_no_value, krate, parse};
 use crate::ctxt::Ctxt;
-use crate::{message, symbol};
+use crate::{attributes, message};
 
 /// The struct, variant or field with the attributes.
 pub(super) struct Node<'a> {
@@ -98,7 +98,7 @@ impl Words {
 
     /// The path of `crate = path`.
     pub(crate) fn krate(&self, cx: &Ctxt) -> Option<Path> {
-        krate(cx, self.get(symbol::CRATE)?)
+        krate(cx, self.get(attributes::CRATE)?)
     }
 
     /// Rejects every further word of several that exclude each other.

@@ -7,10 +7,10 @@ use syn::{Expr, ExprField, ExprLit, ExprPath, Lit, LitInt, Member, Token, UnOp};
 
 use super::item::{Item, Value};
 use super::value::{expect_end, parse_in, unit_in};
+use crate::attributes::{self, Role, Unit, Units};
 use crate::ctxt::{Ctxt, first_token};
 use crate::dtype_names as names;
 use crate::message;
-use crate::symbol::{self, Role, Unit, Units};
 
 /// A value of a part of the layout.
 pub(crate) enum Written {
@@ -64,7 +64,7 @@ impl Stated {
 /// The part that a word on the struct states.
 pub(super) fn stated(cx: &Ctxt, item: &Item, role: Role) -> Stated {
     let (mut unit, key) = (Unit::Elements, item.key.clone());
-    if item.word() == symbol::BYTE_STRIDES {
+    if item.word() == attributes::BYTE_STRIDES {
         unit = Unit::Bytes;
     }
     let is_list = matches!(role, Role::Shape | Role::Strides);
@@ -134,8 +134,8 @@ fn named(role: Role, value: Written) -> Written {
     let Written::Path(path) = &value else { return value };
     let Some(word) = path.path.get_ident() else { return value };
     let (ty, name) = match (role, word.to_string().as_str()) {
-        (Role::Order, symbol::ROW_MAJOR) => ("Order", "RowMajor"),
-        (Role::Order, symbol::COLUMN_MAJOR) => ("Order", "ColumnMajor"),
+        (Role::Order, attributes::ROW_MAJOR) => ("Order", "RowMajor"),
+        (Role::Order, attributes::COLUMN_MAJOR) => ("Order", "ColumnMajor"),
         (Role::DType, word) => match names::constant(word) {
             Some(name) => ("DataType", name),
             None => return value,
@@ -198,7 +198,7 @@ pub(super) fn written(cx: &Ctxt, key: &Ident, value: Expr) -> Option<Written> {
         }
         Expr::Group(group) => return written(cx, key, *group.expr),
         Expr::Unary(negative) if matches!(negative.op, UnOp::Neg(_)) => {
-            if key == symbol::SHAPE {
+            if key == attributes::SHAPE {
                 cx.push(message::negative_dim(first_token(&negative.expr)));
                 return None;
             }
@@ -221,7 +221,7 @@ pub(super) fn written(cx: &Ctxt, key: &Ident, value: Expr) -> Option<Written> {
 }
 
 fn is_strides(key: &Ident) -> bool {
-    key == symbol::STRIDES || key == symbol::BYTE_STRIDES
+    key == attributes::STRIDES || key == attributes::BYTE_STRIDES
 }
 
 /// An integer, also in the argument of a macro.

@@ -6,10 +6,10 @@ use syn::spanned::Spanned as _;
 use super::types;
 use crate::ast::{Body, Field, Input, is_phantom};
 use crate::attr::StructAttrs;
+use crate::attributes::Role;
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{self, Beside, Data, Given, Import, ImportVariant, Kind, Make, Part, Source};
-use crate::symbol::Role;
 
 /// The model of a struct or an enum that is imported.
 pub(crate) fn check<'a>(

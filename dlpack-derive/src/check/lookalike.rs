@@ -6,8 +6,8 @@
 
 use syn::Type;
 
+use crate::attributes::Role;
 use crate::numbers::{Holds, holds};
-use crate::symbol::Role;
 
 /// The property that a field without a role probably describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

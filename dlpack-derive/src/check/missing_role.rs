@@ -12,10 +12,10 @@ use super::roles::Roles;
 use super::types;
 use crate::ast::{Field, is_named, is_phantom};
 use crate::attr::{Stated, StructAttrs, Written};
+use crate::attributes::{Direction, Role};
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::numbers::{Holds, holds};
-use crate::symbol::{Direction, Role};
 
 /// A struct with its fields and their roles.
 pub(super) struct UnmarkedFields<'c, 'a> {

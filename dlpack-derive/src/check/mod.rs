@@ -12,11 +12,11 @@ use syn::{GenericParam, Type};
 
 use crate::ast::{Body, Field, Input};
 use crate::attr::StructAttrs;
+use crate::attributes::Role;
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{Data, Dropped, Kind, Layout, Model};
-use crate::symbol::Role;
 
 pub(crate) use import::{check as import, layout as import_layout};
 

@@ -7,9 +7,9 @@
 use syn::Ident;
 
 use crate::ast::Field;
+use crate::attributes::{Role, Unit};
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::symbol::{Role, Unit};
 
 /// A field that has a role.
 #[derive(Clone, Copy)]

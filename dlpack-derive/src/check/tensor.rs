@@ -8,10 +8,10 @@ use super::roles::{Roles, Taken};
 use super::types;
 use crate::ast::{Field, Input};
 use crate::attr::{Stated, StatedValue, StructAttrs, Written};
+use crate::attributes::{Direction, Role, Unit};
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{Data, Given, Layout, Placement, Shape, Steps, Tensor};
-use crate::symbol::{Direction, Role, Unit};
 
 /// The maximum length of `shape(...)`: as many dimensions are stored without an allocation.
 const MOST_DIMS: usize = 8;

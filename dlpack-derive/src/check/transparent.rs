@@ -5,10 +5,10 @@ use proc_macro2::{Ident, Span};
 use super::types::is_list;
 use crate::ast::{Field, Input, Variant};
 use crate::attr::StructAttrs;
+use crate::attributes::{Direction, Role};
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{self};
-use crate::symbol::{Direction, Role};
 
 /// The only field of a `#[dlpack(transparent)]` struct.
 pub(super) fn transparent<'a>(

@@ -8,9 +8,9 @@ use super::asserts;
 use super::import::{made_of, parts, stated};
 use super::requirements::{listed_strides, order_of_copy, wants_of_layout};
 use super::tokens::implementation;
+use crate::attributes::Direction;
 use crate::bounds;
 use crate::model::{Layout, Make};
-use crate::symbol::Direction;
 
 /// The impl of `FromLayout` for a struct that is only a layout.
 pub(crate) fn from_layout(

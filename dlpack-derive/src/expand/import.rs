@@ -12,9 +12,9 @@ use super::requirements::{
 };
 use super::tokens::{arms_by_index, computed, constant, filled, implementation, local, or_return};
 use crate::ast::Field;
+use crate::attributes::{Role, Unit};
 use crate::bounds;
 use crate::model::{Beside, Given, Import, ImportVariant, Layout, Make, Source};
-use crate::symbol::{Role, Unit};
 
 /// The impl for a struct or an enum.
 pub(crate) fn import(model: &Import<'_>) -> TokenStream {

@@ -6,9 +6,9 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, ExprPath, Generics};
 
 use super::tokens::{self, borrowed, computed, integer, local, replaced, value_of};
+use crate::attributes::{Role, Unit};
 use crate::bounds::Params;
 use crate::model::{Given, Layout, Part, Placement, Shape, Steps};
-use crate::symbol::{Role, Unit};
 
 /// The code that describes a layout.
 pub(super) struct LayoutCode {

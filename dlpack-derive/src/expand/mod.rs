@@ -25,10 +25,10 @@ pub(crate) use tokens::{arms_by_index, dtype, filled, implementation};
 use methods::{Method, Methods};
 use tokens::expression;
 
+use crate::attributes::Direction;
 use crate::bounds;
 use crate::manifest;
 use crate::model::{Kind, Layout, Model};
-use crate::symbol::Direction;
 
 /// The impls for a struct or an enum.
 pub(crate) fn expand(model: &Model<'_>) -> TokenStream {

@@ -6,8 +6,8 @@ use syn::spanned::Spanned as _;
 
 use super::tokens::{constant, dtype, local};
 use crate::attr::{ConstOrder, Require};
+use crate::attributes::Unit;
 use crate::model::{Given, Layout, Placement, Shape, Steps};
-use crate::symbol::Unit;
 
 /// A requirement, by the name of its variant.
 fn requirement(name: &str, argument: &TokenStream) -> TokenStream {

@@ -17,9 +17,9 @@ use super::layout::{self, LayoutCode};
 use super::methods::{Method, Methods};
 use super::tokens::{borrowed, computed, expression, local, value_of};
 use crate::ast::Field;
+use crate::attributes::Unit;
 use crate::bounds;
 use crate::model::{Data, Given, Model, Tensor};
-use crate::symbol::Unit;
 
 pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Methods) {
     let code = layout::code(model.ident, model.generics, &tensor.layout);

@@ -7,11 +7,11 @@ use syn::{Error, Path};
 use super::parts::unknown_attribute;
 use super::{expected, refusal};
 use crate::attr::{Item, Value};
-use crate::symbol::{self, Unit};
+use crate::attributes::{self, Unit};
 
 pub(crate) fn unknown_field_attribute(key: &Ident) -> Error {
-    if key != symbol::PTR {
-        return unknown_attribute(key, "field", &symbol::ON_FIELD);
+    if key != attributes::PTR {
+        return unknown_attribute(key, "field", &attributes::ON_FIELD);
     }
     refusal(
         key.span(),
@@ -22,7 +22,7 @@ pub(crate) fn unknown_field_attribute(key: &Ident) -> Error {
 }
 
 pub(crate) fn unknown_struct_attribute(key: &Ident) -> Error {
-    unknown_attribute(key, "struct", &symbol::ON_STRUCT)
+    unknown_attribute(key, "struct", &attributes::ON_STRUCT)
 }
 
 pub(crate) fn unknown_variant_attribute(key: &Ident) -> Error {
@@ -40,7 +40,7 @@ pub(crate) fn belongs_on_the_struct(key: &Ident, owner: &Ident) -> Error {
         format!("not expected here; `{key}` belongs on the struct"),
         format!(
             "{}write `#[dlpack({})]` above `struct {owner}`",
-            if word == symbol::BYTE_STRIDES {
+            if word == attributes::BYTE_STRIDES {
                 "write `#[dlpack(strides(bytes))]` above a field with all strides in bytes; or list \
                  numbers: "
             } else {
@@ -53,14 +53,14 @@ pub(crate) fn belongs_on_the_struct(key: &Ident, owner: &Ident) -> Error {
 
 pub(crate) fn belongs_on_a_field(item: &Item) -> Error {
     let (key, word) = (&item.key, item.word());
-    let example = match (symbol::Role::of_word(&word), &item.value) {
-        (Some(role), Value::List(list)) if role.units() != symbol::Units::None => {
+    let example = match (attributes::Role::of_word(&word), &item.value) {
+        (Some(role), Value::List(list)) if role.units() != attributes::Units::None => {
             let unit_word = list.stream().to_string();
             let unit = Unit::ALL.into_iter().find(|unit| unit.word() == unit_word);
             format!("{word}({})", unit.unwrap_or(Unit::Bytes).word())
         }
-        (Some(role), _) if role.units() == symbol::Units::Required => format!("{word}(bytes)"),
-        _ if word == symbol::UNSAFE => "unsafe(ptr, len(elements) = size)".to_owned(),
+        (Some(role), _) if role.units() == attributes::Units::Required => format!("{word}(bytes)"),
+        _ if word == attributes::UNSAFE => "unsafe(ptr, len(elements) = size)".to_owned(),
         _ => word.clone(),
     };
     let field = match item.assigned_word() {
@@ -77,19 +77,19 @@ pub(crate) fn belongs_on_a_field(item: &Item) -> Error {
 /// An example of an attribute on the struct.
 pub(super) fn on_the_struct(word: &str) -> &str {
     match word {
-        symbol::CRATE => "crate = my::dlpack_traits",
-        symbol::SHAPE => "shape(3, 224, 224)",
-        symbol::STRIDES => "strides(row_stride, 1)",
-        symbol::BYTE_STRIDES => "byte_strides(row_bytes, 4)",
-        symbol::ORDER => "order = column_major",
-        symbol::DTYPE => "dtype = BF16",
-        symbol::DEVICE => "device = self.device()",
+        attributes::CRATE => "crate = my::dlpack_traits",
+        attributes::SHAPE => "shape(3, 224, 224)",
+        attributes::STRIDES => "strides(row_stride, 1)",
+        attributes::BYTE_STRIDES => "byte_strides(row_bytes, 4)",
+        attributes::ORDER => "order = column_major",
+        attributes::DTYPE => "dtype = BF16",
+        attributes::DEVICE => "device = self.device()",
         "ndim" => "ndim = 2",
-        symbol::BOUND => "bound(T: Element)",
-        symbol::SKIP => "skip(id, timestamp)",
-        symbol::REQUIRE => "require(rank = 3)",
-        symbol::CONSTRUCT => "construct = Self::new",
-        symbol::VALIDATE => "validate = Self::check",
+        attributes::BOUND => "bound(T: Element)",
+        attributes::SKIP => "skip(id, timestamp)",
+        attributes::REQUIRE => "require(rank = 3)",
+        attributes::CONSTRUCT => "construct = Self::new",
+        attributes::VALIDATE => "validate = Self::check",
         other => other,
     }
 }

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenTree};
 use syn::Error;
 
 use super::{expected, refusal, useless};
-use crate::symbol;
+use crate::attributes;
 
 pub(crate) fn no_default(place: Span, field: &str, owner: &Ident) -> Error {
     refusal(
@@ -135,9 +135,9 @@ pub(crate) fn construct_on_an_enum(key: &Ident, owner: &Ident) -> Error {
 
 pub(crate) fn expected_function(key: &Ident, found: Option<&TokenTree>, place: Span) -> Error {
     let example = match key {
-        key if key == symbol::DEFAULT => "default = Self::no_name",
-        key if key == symbol::VALIDATE => "validate = Self::check",
-        key if key == symbol::WITH => "dtype, with = Self::to_dtype",
+        key if key == attributes::DEFAULT => "default = Self::no_name",
+        key if key == attributes::VALIDATE => "validate = Self::check",
+        key if key == attributes::WITH => "dtype, with = Self::to_dtype",
         _ => "construct = Self::new",
     };
     expected("the path of a function", found, place, format!("write `#[dlpack({example})]`"))
@@ -161,10 +161,10 @@ pub(crate) fn unknown_requirement(key: &Ident) -> Error {
 
 pub(crate) fn expected_requirement(key: &Ident, found: Option<&TokenTree>, place: Span) -> Error {
     let (what, help) = match key {
-        key if key == symbol::RANK => {
+        key if key == attributes::RANK => {
             ("a number of dimensions", "write `rank = 3`, or `rank(2, 3)` where both will do")
         }
-        key if key == symbol::DEVICE => (
+        key if key == attributes::DEVICE => (
             "a kind of device",
             "write `device = cpu` or `device(cuda, cuda_managed)`, in the words of the standard: \
              `cpu`, `cuda`, `cuda_host`, `cuda_managed`, `rocm`, `oneapi`, `metal`, ...",

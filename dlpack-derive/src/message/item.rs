@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span};
 use syn::{Data, DeriveInput, Error, Type};
 
 use super::{counted, refusal, written};
-use crate::symbol::{self, Direction};
+use crate::attributes::{self, Direction};
 
 impl Direction {
     /// The derived trait.
@@ -186,7 +186,7 @@ pub(crate) fn on_an_enum(key: &Ident, ident: &Ident) -> Error {
     refusal(
         key.span(),
         format!("`{key}` has no meaning in enum `{ident}`, whose variants are whole tensors"),
-        if key == symbol::TRANSPARENT {
+        if key == attributes::TRANSPARENT {
             "remove `transparent`: an enum always is the tensor of its variant".to_owned()
         } else {
             format!("move `{key}` to the struct that the variant holds")

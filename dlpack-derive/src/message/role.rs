@@ -4,10 +4,10 @@ use proc_macro2::{Ident, Span};
 use syn::{Error, Type};
 
 use super::{counted, listed, refusal, useless};
+use crate::attributes::{Role, Units};
 use crate::ctxt::first_token;
 use crate::did_you_mean::similar;
 use crate::numbers::Holds;
-use crate::symbol::{Role, Units};
 
 /// `likely` is the only field that may have been meant, `example` one of several.
 pub(crate) fn no_data(ident: &Ident, likely: Option<&str>, example: Option<&str>) -> Error {

@@ -6,7 +6,7 @@ use syn::{Error, LitInt, Path};
 
 use super::attribute::on_the_struct;
 use super::{counted, describe, expected, refusal};
-use crate::{dtype_names, symbol};
+use crate::{attributes, dtype_names};
 
 pub(crate) fn takes_no_value(key: &Ident, value: Span) -> Error {
     refusal(value, format!("`{key}` takes no value here"), format!("write `#[dlpack({key})]`"))
@@ -101,12 +101,12 @@ pub(crate) fn expected_unit(key: &Ident, found: Option<&TokenTree>, place: Span)
 
 /// Whether the list has the strides instead of the dimensions.
 fn is_strides(key: &Ident) -> bool {
-    key == symbol::STRIDES || key == symbol::BYTE_STRIDES
+    key == attributes::STRIDES || key == attributes::BYTE_STRIDES
 }
 
 /// An example of the numbers in a list of strides.
 fn strides_example(key: &Ident) -> &'static str {
-    if key == symbol::BYTE_STRIDES { "row_bytes, 4" } else { "row_stride, 1" }
+    if key == attributes::BYTE_STRIDES { "row_bytes, 4" } else { "row_stride, 1" }
 }
 
 pub(crate) fn expected_dims(key: &Ident, found: Option<&TokenTree>, eq: Span) -> Error {
@@ -121,7 +121,7 @@ pub(crate) fn expected_dims(key: &Ident, found: Option<&TokenTree>, eq: Span) ->
 
 pub(crate) fn list_missing(key: &Ident) -> Error {
     let (numbers, example, field) = if is_strides(key) {
-        let field = if key == symbol::BYTE_STRIDES { "strides(bytes)" } else { "strides" };
+        let field = if key == attributes::BYTE_STRIDES { "strides(bytes)" } else { "strides" };
         ("stride of each axis", strides_example(key), field)
     } else {
         ("size of each dimension", "height, width, 3", "shape")
@@ -138,10 +138,10 @@ pub(crate) fn list_missing(key: &Ident) -> Error {
 
 pub(crate) fn expected_dim(key: &Ident, found: Span) -> Error {
     let (what, field, call) = match key.to_string().as_str() {
-        symbol::STRIDES | symbol::BYTE_STRIDES => {
+        attributes::STRIDES | attributes::BYTE_STRIDES => {
             ("the stride", "(row_stride, Self::STEP)", "(self.row_stride(), 1)")
         }
-        symbol::SHAPE => {
+        attributes::SHAPE => {
             ("the dimension", "(height, Self::WIDTH)", "(self.height(), self.pixels.width())")
         }
         "pitch" | "offset" | "len" => ("it", "(elements) = Self::SIZE", "(elements) = self.size()"),

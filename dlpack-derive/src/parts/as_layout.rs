@@ -10,9 +10,9 @@ use syn::{Data, DeriveInput, Fields};
 
 use crate::ast::Input;
 use crate::attr::StructAttrs;
+use crate::attributes::Direction;
 use crate::ctxt::Ctxt;
 use crate::fallback::{finish, stub};
-use crate::symbol::Direction;
 use crate::{check, expand, message};
 
 pub(crate) fn as_layout(input: &DeriveInput) -> TokenStream {

@@ -7,10 +7,10 @@ use syn::ext::IdentExt as _;
 use syn::{Data, DeriveInput, Fields, Variant};
 
 use crate::attr::{self, ConstDType, Words};
+use crate::attributes::{self, Direction};
 use crate::ctxt::Ctxt;
 use crate::dtype_names::{self as names, Named};
 use crate::fallback::finish;
-use crate::symbol::{self, Direction};
 use crate::{expand, message};
 
 /// A variant and its meaning.
@@ -39,7 +39,7 @@ enum Endian {
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let cx = Ctxt::new(Direction::Export);
     let node = ("data type", &input.ident);
-    let krate = Words::of_part(&cx, &input.attrs, node, symbol::ON_DATA_TYPE).krate(&cx);
+    let krate = Words::of_part(&cx, &input.attrs, node, attributes::ON_DATA_TYPE).krate(&cx);
     let model = match &input.data {
         Data::Enum(data) => {
             let meanings: Vec<_> =
@@ -59,24 +59,24 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
 /// The meaning of a variant; `None` if it was rejected.
 fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
     let ident = &variant.ident;
-    let known = symbol::ON_DATA_TYPE_VARIANT;
+    let known = attributes::ON_DATA_TYPE_VARIANT;
     let words = Words::of_part(cx, &variant.attrs, ("variant", ident), known);
-    words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
-    words.one_of(cx, &[symbol::SKIP, symbol::ALIAS]);
-    words.one_of(cx, &[symbol::SKIP, symbol::BIG_ENDIAN, symbol::LITTLE_ENDIAN]);
+    words.one_of(cx, &[attributes::SKIP, attributes::DTYPE]);
+    words.one_of(cx, &[attributes::SKIP, attributes::ALIAS]);
+    words.one_of(cx, &[attributes::SKIP, attributes::BIG_ENDIAN, attributes::LITTLE_ENDIAN]);
     let unit = matches!(variant.fields, Fields::Unit);
-    if words.flag(cx, symbol::SKIP).is_some() {
+    if words.flag(cx, attributes::SKIP).is_some() {
         return Some(Meaning { variant: ident, unit, is: Is::Nothing });
     }
     if !unit {
         cx.push(message::dtype_variant_with_fields(ident));
         return None;
     }
-    let alias = words.flag(cx, symbol::ALIAS).cloned();
-    let big = words.flag(cx, symbol::BIG_ENDIAN).map(|_| Endian::Big);
-    let little = words.flag(cx, symbol::LITTLE_ENDIAN).map(|_| Endian::Little);
+    let alias = words.flag(cx, attributes::ALIAS).cloned();
+    let big = words.flag(cx, attributes::BIG_ENDIAN).map(|_| Endian::Big);
+    let little = words.flag(cx, attributes::LITTLE_ENDIAN).map(|_| Endian::Little);
     let endian = big.or(little).unwrap_or(Endian::Native);
-    let dtype = match words.get(symbol::DTYPE) {
+    let dtype = match words.get(attributes::DTYPE) {
         Some(item) => attr::dtype(cx, item)?,
         // A word that was rejected may have been meant as the type.
         None if words.unread => return None,

@@ -14,10 +14,10 @@ use syn::{Data, DataStruct, DeriveInput, Field, Fields, Member, Type};
 
 use crate::ast::is_phantom;
 use crate::attr::{Words, reprs};
+use crate::attributes::{self, Direction};
 use crate::bounds::Params;
 use crate::ctxt::{Ctxt, first_token};
 use crate::fallback::finish;
-use crate::symbol::{self, Direction};
 use crate::{expand, message};
 
 /// A struct that is an element.
@@ -41,10 +41,10 @@ struct Memory<'a> {
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let cx = Ctxt::new(Direction::Export);
     let node = ("element", &input.ident);
-    let words = Words::of_part(&cx, &input.attrs, node, symbol::ON_ELEMENT);
+    let words = Words::of_part(&cx, &input.attrs, node, attributes::ON_ELEMENT);
     let krate = words.krate(&cx);
-    let lanes = words.flag(&cx, symbol::LANES).cloned();
-    let any_bits = words.flag(&cx, symbol::ANY_BITS).cloned();
+    let lanes = words.flag(&cx, attributes::LANES).cloned();
+    let any_bits = words.flag(&cx, attributes::ANY_BITS).cloned();
     let memory = memory(&cx, input);
     let model = memory.map(|memory| Model { memory, lanes, any_bits });
     let names = expand::module(krate.as_ref(), "parts");
@@ -114,9 +114,9 @@ fn several(fields: &Fields) -> bool {
 /// that the other fields are `PhantomData`, `()` or `[T; 0]`.
 fn is_part(cx: &Ctxt, field: &Field, owner: &Ident) -> bool {
     let ident = field.ident.as_ref().unwrap_or(owner);
-    let known = symbol::ON_ELEMENT_FIELD;
+    let known = attributes::ON_ELEMENT_FIELD;
     let words = Words::of_part(cx, &field.attrs, ("element field", ident), known);
-    let skipped = words.flag(cx, symbol::SKIP).is_some();
+    let skipped = words.flag(cx, attributes::SKIP).is_some();
     !skipped && !is_phantom(&field.ty)
 }
 

@@ -11,9 +11,9 @@ use syn::{Data, DataStruct, DeriveInput, Fields, Type, Visibility};
 use super::element::{destructured, implementation, listed, stub, where_clause};
 use crate::ast::is_phantom;
 use crate::attr::{Words, reprs};
+use crate::attributes::{self, Direction};
 use crate::ctxt::{Ctxt, first_token};
 use crate::fallback::finish;
-use crate::symbol::{self, Direction};
 use crate::{expand, message};
 
 /// A struct that is a record.
@@ -35,9 +35,9 @@ struct Field<'a> {
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let cx = Ctxt::new(Direction::Export);
     let node = ("record", &input.ident);
-    let words = Words::of_part(&cx, &input.attrs, node, symbol::ON_RECORD);
+    let words = Words::of_part(&cx, &input.attrs, node, attributes::ON_RECORD);
     let krate = words.krate(&cx);
-    let any_bits = words.flag(&cx, symbol::ANY_BITS).cloned();
+    let any_bits = words.flag(&cx, attributes::ANY_BITS).cloned();
     check_repr(&cx, input);
     let model = fields(&cx, input, any_bits);
     let names = expand::module(krate.as_ref(), "parts");
@@ -71,9 +71,9 @@ fn fields<'a>(cx: &Ctxt, input: &'a DeriveInput, any_bits: Option<Ident>) -> Opt
     for field in &named.named {
         let Some(ident) = &field.ident else { continue };
         all.push((ident, &field.ty));
-        let known = symbol::ON_RECORD_FIELD;
+        let known = attributes::ON_RECORD_FIELD;
         let words = Words::of_part(cx, &field.attrs, ("record field", ident), known);
-        if words.flag(cx, symbol::SKIP).is_some() || is_phantom(&field.ty) {
+        if words.flag(cx, attributes::SKIP).is_some() || is_phantom(&field.ty) {
             continue;
         }
         let constant = Ident::new(&screaming(&ident.unraw().to_string()), ident.span());

@@ -9,13 +9,13 @@ use syn::{Data, DeriveInput, Fields, Member, Type};
 use super::data_type::path_of;
 use crate::ast::is_phantom;
 use crate::attr::{self, ConstDType, Words, packed};
+use crate::attributes::{self, Direction};
 use crate::bounds;
 use crate::ctxt::{Ctxt, first_token};
 use crate::dtype_names as names;
 use crate::expand::{self, arms_by_index, filled, implementation};
 use crate::fallback::{self, finish};
 use crate::message;
-use crate::symbol::{self, Direction};
 
 /// A variant of an enum, or a whole struct.
 struct Variant<'a> {
@@ -47,7 +47,7 @@ struct Reading {
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let cx = Ctxt::new(Direction::Export);
     let node = ("storage", &input.ident);
-    let krate = Words::of_part(&cx, &input.attrs, node, symbol::ON_STORAGE).krate(&cx);
+    let krate = Words::of_part(&cx, &input.attrs, node, attributes::ON_STORAGE).krate(&cx);
     if let Some(packed) = packed(input) {
         cx.push(message::packed(packed, "Storage"));
     }
@@ -72,21 +72,21 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
 
 fn of_enum<'a>(cx: &Ctxt, variant: &'a syn::Variant) -> Option<Variant<'a>> {
     let ident = &variant.ident;
-    let known = symbol::ON_STORAGE_VARIANT;
+    let known = attributes::ON_STORAGE_VARIANT;
     let words = Words::of_part(cx, &variant.attrs, ("variant", ident), known);
-    words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
+    words.one_of(cx, &[attributes::SKIP, attributes::DTYPE]);
     let (reading, import) = (reading(cx, &words), import(cx, &words));
-    if words.flag(cx, symbol::SKIP).is_some() {
+    if words.flag(cx, attributes::SKIP).is_some() {
         return Some(Variant { ident: Some(ident), holds: Holds::Nothing });
     }
-    let words = symbol::ON_STORAGE_VARIANT_FIELD;
+    let words = attributes::ON_STORAGE_VARIANT_FIELD;
     let (member, ty, _) = the_field(cx, ident, "variant", &variant.fields, words)?;
     let import = import.then(|| beside(&variant.fields, &member));
     Some(Variant { ident: Some(ident), holds: Holds::Data { member, ty, reading, import } })
 }
 
 fn of_struct<'a>(cx: &Ctxt, ident: &'a Ident, fields: &'a Fields) -> Option<Variant<'a>> {
-    let (member, ty, words) = the_field(cx, ident, "struct", fields, symbol::ON_STORAGE_FIELD)?;
+    let (member, ty, words) = the_field(cx, ident, "struct", fields, attributes::ON_STORAGE_FIELD)?;
     let (reading, import) = (reading(cx, &words), import(cx, &words));
     let import = import.then(|| beside(fields, &member));
     Some(Variant { ident: None, holds: Holds::Data { member, ty, reading, import } })
@@ -104,8 +104,8 @@ fn the_field<'a>(
     for (member, field) in fields.members().zip(fields) {
         let ident = field.ident.as_ref().unwrap_or(owner);
         let words = Words::of_part(cx, &field.attrs, ("storage field", ident), known);
-        if words.flag(cx, symbol::SKIP).is_some() || is_phantom(&field.ty) {
-            words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
+        if words.flag(cx, attributes::SKIP).is_some() || is_phantom(&field.ty) {
+            words.one_of(cx, &[attributes::SKIP, attributes::DTYPE]);
         } else if found.is_some() {
             let place = field.ident.as_ref().map_or_else(|| first_token(&field.ty), Ident::span);
             cx.push(message::second_storage(place, kind, owner));
@@ -123,9 +123,9 @@ fn the_field<'a>(
 /// Whether tensors can be imported into it. An imported tensor has its own
 /// element type.
 fn import(cx: &Ctxt, words: &Words) -> bool {
-    words.one_of(cx, &[symbol::DTYPE, symbol::IMPORT]);
-    words.one_of(cx, &[symbol::SKIP, symbol::IMPORT]);
-    words.flag(cx, symbol::IMPORT).is_some()
+    words.one_of(cx, &[attributes::DTYPE, attributes::IMPORT]);
+    words.one_of(cx, &[attributes::SKIP, attributes::IMPORT]);
+    words.flag(cx, attributes::IMPORT).is_some()
 }
 
 /// All fields except the storage.
@@ -136,10 +136,10 @@ fn beside<'a>(fields: &'a Fields, storage: &Member) -> Vec<(Member, &'a Type)> {
 
 /// The words about reading bytes as another element type.
 fn reading(cx: &Ctxt, words: &Words) -> Option<Reading> {
-    words.one_of(cx, &[symbol::PACKED, symbol::PADDED]);
-    let packed = words.flag(cx, symbol::PACKED);
-    let padded = words.flag(cx, symbol::PADDED);
-    let Some(item) = words.get(symbol::DTYPE) else {
+    words.one_of(cx, &[attributes::PACKED, attributes::PADDED]);
+    let packed = words.flag(cx, attributes::PACKED);
+    let padded = words.flag(cx, attributes::PADDED);
+    let Some(item) = words.get(attributes::DTYPE) else {
         if let Some(key) = packed.or(padded) {
             cx.push(message::packing_of_nothing(key));
         }

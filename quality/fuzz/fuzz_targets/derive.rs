@@ -35,8 +35,8 @@ mod model;
 mod numbers;
 #[path = "../../../dlpack-derive/src/parts/mod.rs"]
 mod parts;
-#[path = "../../../dlpack-derive/src/symbol.rs"]
-mod symbol;
+#[path = "../../../dlpack-derive/src/attributes.rs"]
+mod attributes;
 
 use std::str::FromStr as _;
 
