@@ -14,7 +14,7 @@ use crate::storage::Memory;
 ///
 /// Strides count elements, so both then hold for every element.
 #[inline]
-pub(super) fn check_alignment(
+pub(crate) fn check_alignment(
     memory: &Memory,
     byte_offset: u64,
     dtype: DataType,
@@ -68,7 +68,7 @@ pub(crate) const fn alignment(dtype: DataType, device: Device) -> Option<usize> 
 
 /// As [`alignment`], of a type of whole bytes.
 #[inline(always)]
-pub(super) const fn whole_byte_alignment(element: WholeBytes, device: Device) -> usize {
+pub(crate) const fn whole_byte_alignment(element: WholeBytes, device: Device) -> usize {
     of_part(element.part, device)
 }
 

@@ -1,5 +1,5 @@
 //! The error type of this crate: [`Error`]. Its messages are in `error/text.rs`, those for an
-//! argument of a Python function in `python/argument/exceptions.rs`.
+//! argument of a Python function in `python/argument/mismatch.rs`.
 
 mod driver_text;
 mod text;

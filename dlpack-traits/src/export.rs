@@ -19,7 +19,7 @@ use crate::ffi::DLManagedTensor;
 use crate::flags::Flags;
 use crate::managed::{DescribeIn, Lend, ManagedTensor, Packet};
 use crate::storage::{SharedOwner, Storage};
-use crate::stream::{StreamArg, StreamKind};
+use crate::stream_arg::{StreamArg, StreamKind};
 use crate::view::TensorView;
 
 /// A type that can be exported to other libraries as a tensor.

@@ -17,7 +17,7 @@ use crate::export::{DLPackExport, export_owned};
 use crate::managed::{ManagedTensor, WithHead};
 use crate::panic::Contained;
 use crate::storage::{SharedOwner, Storage, TryArc};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// A reference-counted value, as in an `Arc`, that can be exported repeatedly without an
 /// allocation, for up to 8 dimensions.

@@ -94,6 +94,7 @@ extern crate std;
 
 #[doc(hidden)]
 pub mod __private;
+mod alignment;
 mod atomic;
 pub mod backend;
 mod byte_atomic;
@@ -139,7 +140,7 @@ mod python {
 }
 mod refcount;
 mod storage;
-mod stream;
+mod stream_arg;
 pub mod strides;
 mod version;
 mod view;
@@ -163,7 +164,7 @@ pub use import::{
 };
 pub use managed::{Abi, ManagedTensor};
 pub use storage::{DataMut, DataRef, SharedBuffer, SharedOwner, Storage};
-pub use stream::{StreamArg, StreamKind, Synchronize};
+pub use stream_arg::{StreamArg, StreamKind, Synchronize};
 pub use strides::MAX_NDIM;
 pub use version::Version;
 pub use view::{DLTensorRef, TensorView};

@@ -10,7 +10,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::storage::DataRef;
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// A borrowed tensor: memory, element type, shape and strides, all checked against the
 /// length of the storage.

@@ -397,3 +397,20 @@ def test_every_expression_of_the_sources_was_evaluated():
         if not any(re.fullmatch(pattern, done) for done in EXECUTED):
             missing.add(text)
     assert missing == set()
+
+
+@pytest.mark.parametrize("importing", [testing.import_tensor, testing.Received.from_dlpack])
+def test_advice_of_an_import_for_what_numpy_does_not_export(importing):
+    """Not only of an argument: `from_dlpack` and the class method say the same."""
+    for wrong in [
+        floats(3).astype(">f4"),
+        np.zeros(2, [("a", "f4"), ("b", "u1")]),
+        np.array([1.5, 2], object),
+        np.array(["2020-01-01"], "M8[D]"),
+        np.zeros(2, "g"),
+    ]:
+        [(_, made)], message = advised(importing, wrong)
+        assert message.startswith("expected an array, got an array of ")
+        importing(made)
+    with pytest.raises(BufferError, match="got an array of object, .*; pass numbers"):
+        importing(np.array([{}, ()], object))

@@ -323,19 +323,18 @@ fn a_drop_that_panics_frees_its_packet() {
 #[test]
 fn sync_for_allocates_nothing() {
     use new_device::Npu;
-    use tensors::backend::{ConsumerStreams, Cpu, WorkStream};
+    use tensors::backend::{Cpu, UsedStreams, WorkStream};
     use tensors::{Device, StreamArg};
 
     let (host, uses) =
-        (WorkStream::<Cpu>::current(Device::CPU).unwrap(), ConsumerStreams::<Cpu>::new());
+        (WorkStream::<Cpu>::current(Device::CPU).unwrap(), UsedStreams::<Cpu>::new());
     let handed = counting(|| uses.sync_for(&host, StreamArg::unspecified()));
     assert_eq!(handed, (Ok(()), 0, 0));
     if cfg!(miri) {
         return; // Miri wants the device's threads to end.
     }
     let device = Device::new(tensors::ffi::kDLExtDev, 0);
-    let (stream, uses) =
-        (WorkStream::<Npu>::current(device).unwrap(), ConsumerStreams::<Npu>::new());
+    let (stream, uses) = (WorkStream::<Npu>::current(device).unwrap(), UsedStreams::<Npu>::new());
     assert_eq!(counting(|| uses.sync_for(&stream, stream.as_arg())), (Ok(()), 0, 0));
 }
 

@@ -20,9 +20,9 @@ const LAYERS: [&[&str]; 8] = [
     &["byte_atomic", "ffi", "panic", "atomic", "refcount"],
     // Words. They never fail, so that errors can print them.
     &["dtype", "device", "version", "flags"],
-    &["error", "element", "stream"],
+    &["error", "element", "stream_arg"],
     // Descriptions of memory.
-    &["strides", "dims", "storage", "describe", "view"],
+    &["strides", "dims", "storage", "alignment", "describe", "view"],
     // Tensors with an owner.
     &["managed"],
     &["copy", "export", "import", "export_arc"],
@@ -36,9 +36,11 @@ const LAYERS: [&[&str]; 8] = [
 const ROOTS: [&str; 3] = ["lib", "__private", "guide"];
 
 /// Imports within a layer, each for a reason. They must not form a cycle.
-const SIDEWAYS: [(&str, &str, &str); 12] = [
+const SIDEWAYS: [(&str, &str, &str); 14] = [
     ("refcount", "atomic", "a count is an atomic"),
-    ("stream", "error", "a stream can be refused"),
+    ("stream_arg", "error", "a stream can be refused"),
+    ("alignment", "storage", "memory has an alignment"),
+    ("describe", "alignment", "a description is checked for it"),
     ("describe", "strides", "a description is checked with its arithmetic"),
     ("describe", "dims", "a description copies dimensions"),
     ("describe", "storage", "a description is of memory"),
@@ -78,15 +80,24 @@ const PYTHON: [&str; 13] = [
 /// The folders of vendors in `backend/`.
 const VENDORS: [&str; 5] = ["gpu", "oneapi", "opencl", "vulkan", "webgpu"];
 
-/// The modules that vendors name, for public names. `describe` is for the alignment of elements,
-/// which cudarc requires.
-const MODULES_OF_VENDORS: [&str; 10] = [
-    "backend", "describe", "device", "dtype", "element", "error", "ffi", "import", "storage",
-    "stream",
+/// The modules that vendors name, for public names; `alignment` for [`HELPERS`].
+const MODULES_OF_VENDORS: [&str; 11] = [
+    "alignment",
+    "backend",
+    "describe",
+    "device",
+    "dtype",
+    "element",
+    "error",
+    "ffi",
+    "import",
+    "storage",
+    "stream_arg",
 ];
 
 /// What vendors import beside the public interface: a file and a name, each for a reason.
-const HELPERS: [(&str, &str, &str); 13] = [
+const HELPERS: [(&str, &str, &str); 14] = [
+    ("alignment.rs", "alignment", "cudarc requires that elements are aligned"),
     ("backend/append_list.rs", "AppendList", "devices that were adopted, and streams for frees"),
     ("backend/frees.rs", "run_blocking", "a free waits without the GIL"),
     ("backend/lazy_library.rs", "Loaded", "a library is loaded by the first call"),

@@ -29,7 +29,7 @@ pub use crate::error::Error;
 pub use crate::export::DLPackExport;
 pub use crate::managed::ManagedTensor;
 pub use crate::storage::{SharedOwner, Storage};
-pub use crate::stream::{StreamArg, Synchronize};
+pub use crate::stream_arg::{StreamArg, Synchronize};
 
 pub use asserts::{
     DroppedWithTensor, Ranks, SameRank, TensorOwner, assert_dropped, assert_owner,

@@ -16,7 +16,7 @@ pub use crate::element::{Element, Field, FieldType};
 pub use crate::error::Error;
 pub use crate::import::{ImportStorage, ImportedTensor, MismatchKind};
 pub use crate::storage::{DataMut, DataRef, SharedOwner, Storage};
-pub use crate::stream::StreamArg;
+pub use crate::stream_arg::StreamArg;
 
 // ---- DataType ----
 

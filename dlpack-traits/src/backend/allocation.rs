@@ -7,7 +7,7 @@ use core::mem::{self, ManuallyDrop};
 use super::backend_trait::synchronize_device;
 use super::frees::run_blocking;
 use super::memory::MemoryRange;
-use super::{Backend, ConsumerStreams, Stream as _, WorkStream, frees};
+use super::{Backend, Stream as _, UsedStreams, WorkStream, frees};
 use crate::dtype::DataType;
 use crate::import::ImportedStorage;
 use crate::storage::Window;
@@ -20,7 +20,7 @@ pub(super) struct Allocation<B: Backend> {
     pub(super) window: Window,
     pub(super) dtype: DataType,
     pub(super) stream: WorkStream<B>,
-    pub(super) uses: ConsumerStreams<B>,
+    pub(super) uses: UsedStreams<B>,
     pub(super) owner: Owner,
 }
 

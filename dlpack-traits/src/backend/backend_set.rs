@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::export::compact_managed;
 use crate::managed::ManagedTensor;
 use crate::storage::SharedOwner;
-use crate::stream::{ConsumerPlace, StreamArg};
+use crate::stream_arg::{ConsumerPlace, StreamArg};
 
 /// The devices that a class serves, as a type: a [`Backend`], or a tuple of sets. The first
 /// set that serves a device is used for it.

@@ -15,7 +15,7 @@ use super::stream_rules::StreamRules;
 use crate::device::Device;
 use crate::error::Error;
 use crate::managed::ManagedTensor;
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// The runtime of one family of devices, as a type without values.
 ///

@@ -15,10 +15,10 @@ use super::allocation::{Allocation, FreeOrder, Import, Owner};
 use super::backend_trait::has_addresses;
 use super::memory::{MemoryRange, MemoryRef};
 use super::staged::{from_host, to_host};
-use super::{Backend, ConsumerStreams, WorkStream, frees};
+use super::{Backend, UsedStreams, WorkStream, frees};
+use crate::alignment::check_imported;
 use crate::byte_atomic;
 use crate::copy::Copied;
-use crate::describe::check_imported;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{AnyBits, Element, bytes_of, bytes_of_mut, zero};
@@ -28,7 +28,7 @@ use crate::import::ImportedStorage;
 use crate::storage::{
     Access, DataRef, InObject, OwnLayout as _, SharedOwner, Storage, TryArc, Window, try_vec,
 };
-use crate::stream::{StreamArg, Synchronize};
+use crate::stream_arg::{StreamArg, Synchronize};
 
 /// Device memory, with the stream on which it is filled. A clone is another owner of the
 /// same memory.
@@ -290,7 +290,7 @@ impl<B: Backend> DeviceBuffer<B> {
         stream: WorkStream<B>,
         owner: Owner,
     ) -> Result<Self, Error> {
-        let uses = ConsumerStreams::new();
+        let uses = UsedStreams::new();
         let memory = Allocation { window, dtype, stream, uses, owner };
         Ok(Self { memory: TryArc::new(memory)? })
     }
@@ -344,7 +344,7 @@ impl<B: Backend> DeviceBuffer<B> {
     ///
     /// # Errors
     ///
-    /// Those of [`ConsumerStreams::sync_for`].
+    /// Those of [`UsedStreams::sync_for`].
     #[inline]
     pub fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         self.memory.uses.sync_for(&self.memory.stream, consumer)
@@ -365,8 +365,8 @@ impl<B: Backend> Storage for DeviceBuffer<B> {
             None => data,
         };
         // SAFETY: 1. All work on the memory is on the stream of the buffer, or ordered
-        // before it (4 of `from_raw_parts`), and `ConsumerStreams::sync_for` orders that before the
-        // consumer's work. 2. `ConsumerStreams::sync_for` records the consumer's stream, and `drop`
+        // before it (4 of `from_raw_parts`), and `UsedStreams::sync_for` orders that before the
+        // consumer's work. 2. `UsedStreams::sync_for` records the consumer's stream, and `drop`
         // frees the memory after the work on the recorded streams.
         unsafe { data.synchronized_by_backend(self) }
     }

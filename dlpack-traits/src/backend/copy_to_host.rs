@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::export::{DLPackExport, copied_managed, export_copy, spanned_managed};
 use crate::managed::ManagedTensor;
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// Exports a copy of the elements in host memory, from any device.
 /// [`DLPackExport::copy_to_dlpack`] does the same for tensors that the processor can read.

@@ -13,7 +13,7 @@ use crate::export::compact_managed;
 use crate::ffi;
 use crate::managed::ManagedTensor;
 use crate::storage::{ALIGNMENT, AlignedBuf, DataRef, Storage};
-use crate::stream::ConsumerPlace;
+use crate::stream_arg::ConsumerPlace;
 
 /// Ordinary memory of the host. It has no streams: the work of a call is done
 /// when the call returns.

@@ -10,7 +10,7 @@ use core::mem::ManuallyDrop;
 use super::backend_trait::{check_stream, has_addresses, is_read_by_host, synchronize_device};
 use super::frees::run_blocking;
 use super::memory::MemoryRef;
-use super::{Backend, ConsumerStreams, DeviceBuffer, FreeOrder, Stream, WorkStream};
+use super::{Backend, DeviceBuffer, FreeOrder, Stream, UsedStreams, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -31,7 +31,7 @@ pub struct DeviceTensor<B: Backend> {
     tensor: ManuallyDrop<ImportedTensor>,
     stream: WorkStream<B>,
     /// The other streams on which the tensor is used.
-    uses: ConsumerStreams<B>,
+    uses: UsedStreams<B>,
     freed: FreeOrder,
 }
 
@@ -54,7 +54,7 @@ impl<B: Backend> DeviceTensor<B> {
         freed: FreeOrder,
     ) -> Result<Self, Error> {
         check_stream::<B>(stream.device(), tensor.device())?;
-        let (tensor, uses) = (ManuallyDrop::new(tensor), ConsumerStreams::new());
+        let (tensor, uses) = (ManuallyDrop::new(tensor), UsedStreams::new());
         let made = Self { tensor, stream, uses, freed };
         // Work of this program waits for the producer's on a queue without an order too.
         made.stream.stream().fence()?;
@@ -74,7 +74,7 @@ impl<B: Backend> DeviceTensor<B> {
         // producer, as all accesses of foreign code.
         let buffer = unsafe { DeviceBuffer::from_foreign(foreign, self.stream.clone()) }?;
         // The buffer releases the tensor, so the drop of this owner waits for nothing.
-        (self.uses, self.freed) = (ConsumerStreams::new(), FreeOrder::StreamOrdered);
+        (self.uses, self.freed) = (UsedStreams::new(), FreeOrder::StreamOrdered);
         Ok(buffer)
     }
 
@@ -97,7 +97,7 @@ impl<B: Backend> DeviceTensor<B> {
         self.order_release()?;
         let tensor = self.tensor.another_owner();
         // All work is done, so the drop of this owner waits for nothing.
-        (self.uses, self.freed) = (ConsumerStreams::new(), FreeOrder::StreamOrdered);
+        (self.uses, self.freed) = (UsedStreams::new(), FreeOrder::StreamOrdered);
         drop(self);
         // SAFETY: 1. By 9 of `Backend`, `data` is an address at which the processor reads, and by 4 of
         // `ImportedTensor::from_raw` it may; the host has waited for the work that fills the memory.

@@ -6,7 +6,7 @@ use super::{Backend, DeviceBuffer, HandleLifetime, SyncAction, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::import::{ImportStorage, ImportedStorage, ImportedTensor, MismatchKind};
-use crate::stream::{ConsumerPlace, StreamKind};
+use crate::stream_arg::{ConsumerPlace, StreamKind};
 
 /// The memory of a tensor that was imported without a stream, of a device that the backend serves.
 /// It is ready as the rules of the device state for a consumer that names no stream: on the default

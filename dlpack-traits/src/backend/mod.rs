@@ -18,7 +18,6 @@ mod backend_set;
 mod backend_trait;
 mod buffer;
 mod check_device;
-mod consumer_streams;
 mod copy_to_host;
 mod cpu;
 mod device_error;
@@ -54,6 +53,7 @@ mod stream_guard;
 mod stream_rules;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod used_streams;
 #[cfg(feature = "vulkan")]
 mod vulkan;
 #[cfg(feature = "webgpu")]
@@ -64,7 +64,6 @@ pub use backend_set::{Backends, CopySource, SyncFn};
 pub use backend_trait::{Backend, WorkStream};
 pub use buffer::DeviceBuffer;
 pub use check_device::check_device;
-pub use consumer_streams::{ConsumerStreams, sync_for};
 pub use copy_to_host::{copy_on_device, copy_to_device, copy_to_host};
 pub use cpu::Cpu;
 pub use device_error::device_error;
@@ -85,6 +84,7 @@ pub use stream::{ArrayStream, Event, NoStream, Stream, StreamHandle};
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub use stream_guard::StreamGuard;
 pub use stream_rules::{HandleLifetime, StreamMeaning, StreamRules, SyncAction};
+pub use used_streams::{UsedStreams, sync_for};
 #[cfg(feature = "vulkan")]
 pub use vulkan::{Vulkan, VulkanEvent, VulkanStream};
 #[cfg(feature = "webgpu")]

@@ -9,7 +9,7 @@
 use super::StreamHandle;
 use crate::device::Device;
 use crate::error::Error;
-use crate::stream::StreamKind;
+use crate::stream_arg::StreamKind;
 
 /// The meaning of a `stream` argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

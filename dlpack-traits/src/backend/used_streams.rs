@@ -1,5 +1,5 @@
 //! Orders a producer's work before a consumer's work, and a free after it: [`sync_for`],
-//! [`ConsumerStreams`].
+//! [`UsedStreams`].
 //!
 //! The standard allows a consumer to release a tensor while its kernels run, and does not
 //! say when the memory may be freed then. Each export therefore records the consumer's
@@ -21,7 +21,7 @@ use super::stream_rules::{HandleLifetime, SyncAction};
 use super::{Backend, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
-use crate::stream::{StreamArg, StreamKind};
+use crate::stream_arg::{StreamArg, StreamKind};
 
 /// Synchronizes with the consumer's stream: orders the work on `ours` before what the
 /// consumer will do on its stream, by an event that is recorded on `ours` and for which the
@@ -30,7 +30,7 @@ use crate::stream::{StreamArg, StreamKind};
 /// device, or because the memory is pinned or managed.
 ///
 /// Use this for a storage whose memory is not freed while any work uses it;
-/// [`ConsumerStreams::sync_for`] also records the consumer's stream for the free.
+/// [`UsedStreams::sync_for`] also records the consumer's stream for the free.
 ///
 /// # Errors
 ///
@@ -125,7 +125,7 @@ fn order<B: Backend>(
 ///
 /// A consumer may release a tensor while its kernels still read it. Memory therefore must
 /// not be freed in the order of the producer's stream alone.
-pub struct ConsumerStreams<B: Backend> {
+pub struct UsedStreams<B: Backend> {
     streams: AppendList<Use<B::Stream>>,
     /// Whether a consumer uses the memory on a stream that cannot be named.
     elsewhere: AtomicBool,
@@ -148,7 +148,7 @@ impl<S: Stream> Use<S> {
     }
 }
 
-impl<B: Backend> ConsumerStreams<B> {
+impl<B: Backend> UsedStreams<B> {
     /// An empty list: no consumer uses the memory.
     pub const fn new() -> Self {
         Self { streams: AppendList::new(), elsewhere: AtomicBool::new(false) }
@@ -262,13 +262,13 @@ impl<B: Backend> ConsumerStreams<B> {
     }
 }
 
-impl<B: Backend> Default for ConsumerStreams<B> {
+impl<B: Backend> Default for UsedStreams<B> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<B: Backend> fmt::Debug for ConsumerStreams<B> {
+impl<B: Backend> fmt::Debug for UsedStreams<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter().map(|used| used.handle)).finish()
     }

@@ -8,12 +8,12 @@
 use core::mem::ManuallyDrop;
 
 use super::Describe;
-use super::alignment::alignment;
 use super::bytes::Span;
 use super::facts::Facts;
 use super::layout::{Claims, Distance, Layout, Order, Strides, Unit};
 use super::list::List;
 use super::slot::{Described, Slot, SlotMut};
+use crate::alignment::alignment;
 use crate::dims::{Dims, Ints};
 use crate::dtype::DataType;
 use crate::error::Error;

@@ -3,7 +3,6 @@
 //! An offset is a whole number of elements of the storage: one that splits an element of a
 //! `Vec<f64>` is rejected even if the resulting address is aligned.
 
-use super::alignment::check_alignment;
 use super::bytes::{
     Span, all_fit, bytes_of, element_type, out_of_bounds, stored_bits, whole_bytes, whole_elements,
     widen,
@@ -12,6 +11,7 @@ use super::check::{Given, GivenStrides, Numbers, Placement};
 use super::layout::{Claims, Distance, Order, Unit};
 use super::slot::{Room, SlotMut};
 use super::walk::contiguous;
+use crate::alignment::check_alignment;
 use crate::dims::Ints;
 use crate::dtype::DataType;
 use crate::error::Error;

@@ -4,7 +4,7 @@ use super::bytes::Span;
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::storage::{Access, Memory, Synchronizer};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 use crate::version::Version;
 
 /// Data about a described tensor beyond its C struct.

@@ -1,10 +1,10 @@
 //! The fast path of `check.rs`: nearly every tensor, in one pass over its lists.
 
-use super::alignment::whole_byte_alignment;
 use super::bytes::{Span, stored_bits};
 use super::check::{Given, GivenStrides, Placement};
 use super::layout::{Distance, Unit};
 use super::slot::SlotMut;
+use crate::alignment::whole_byte_alignment;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::ffi;

@@ -7,7 +7,6 @@
 //! anything is unusual, `exact` begins again in numbers that cannot overflow, and either succeeds or
 //! returns the error.
 
-mod alignment;
 mod as_layout;
 mod bytes;
 mod check;
@@ -29,9 +28,6 @@ pub(crate) use list::List;
 pub use list::{IntoList, IntoStrides};
 pub use slot::Slot;
 
-#[cfg(feature = "cudarc")]
-pub(crate) use alignment::alignment;
-pub(crate) use alignment::check_imported;
 pub(crate) use bytes::{all_fit, stored_bits};
 pub(crate) use check::{Checked, described_elsewhere};
 pub(crate) use facts::Facts;

@@ -12,7 +12,7 @@ use super::interned_dims::{empty, lasting};
 use crate::describe::{Description, Slot, described_elsewhere};
 use crate::export::DLPackExport;
 use crate::ffi::DLTensor;
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// Writes the tensor of a value as a `DLTensor` that is valid as long as the borrow of
 /// the value. This allocates nothing for up to 8 dimensions.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::export::{DLPackExport, export_shared};
 use crate::import::ImportError;
 use crate::managed::{ManagedTensor, RawManaged, Release};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// The reason why a function of the table fails.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::flags::Flags;
 use crate::managed::{Lend, ManagedTensor, Packet};
 use crate::storage::{SharedOwner, Storage};
-use crate::stream::ConsumerPlace;
+use crate::stream_arg::ConsumerPlace;
 use crate::view::TensorView;
 
 /// Exports all memory of a storage that has no other owner, contiguous in row-major order.

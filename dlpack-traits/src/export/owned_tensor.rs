@@ -12,7 +12,7 @@ use crate::export::{DLPackExport, export_owned, moved_managed};
 use crate::ffi::DLManagedTensor;
 use crate::managed::ManagedTensor;
 use crate::storage::{AlignedBuf, DataMut, DataRef};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 use crate::strides;
 
 /// Elements with a shape, in row-major order: the result of a function, without a struct of

@@ -9,7 +9,7 @@ use crate::element::RecordType;
 use crate::error::Error;
 use crate::managed::ManagedTensor;
 use crate::storage::{SharedOwner, Storage};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// A box of an exportable value is exportable.
 impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {

@@ -21,7 +21,7 @@ use crate::flags::Flags;
 use crate::managed::GuardedRelease;
 use crate::managed::{Abi, Guard, Release};
 use crate::storage::{Access, TryArc};
-use crate::stream::ConsumerPlace;
+use crate::stream_arg::ConsumerPlace;
 use crate::strides;
 use crate::version::Version;
 

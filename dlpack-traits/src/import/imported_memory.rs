@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::ffi;
 use crate::flags::Flags;
 use crate::storage::{DataRef, ForeignInfo, InObject, Window};
-use crate::stream::ConsumerPlace;
+use crate::stream_arg::ConsumerPlace;
 use crate::version::Version;
 
 /// The bytes from the lowest of an element to the highest. The validation of the import checked that

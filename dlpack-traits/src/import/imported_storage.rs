@@ -17,14 +17,15 @@ use super::imported_memory::{
     byte_offset_of, layout_of, layout_of_arrays, memory_as, ordinary_memory_as,
 };
 use super::{Elements, ElementsMut, Exclusive, ImportedTensor};
-use crate::describe::{AsLayout, Describe, Description, Layout, check_imported};
+use crate::alignment::check_imported;
+use crate::describe::{AsLayout, Describe, Description, Layout};
 use crate::dtype::DataType;
 use crate::element::{Element, Readable, RecordType};
 use crate::error::Error;
 use crate::export::{DLPackExport, export_owned};
 use crate::managed::ManagedTensor;
 use crate::storage::{DataRef, OwnLayout, SharedOwner, Storage, Strided};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 use crate::version::Version;
 
 /// Imported memory as a storage: a `data` field that can be exported again, zero-copy.

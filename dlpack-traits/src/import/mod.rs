@@ -18,13 +18,13 @@ mod imported_memory;
 mod imported_slice;
 mod imported_storage;
 mod managed;
-mod overlaps;
 mod owned_slice;
 mod policy;
 mod reader;
 mod shape;
 mod slices;
 mod sub_view;
+mod two_tensors_overlap;
 
 pub use cast::{As, Conversion, ElementsAs, Lossless, Lossy, Number};
 #[cfg(feature = "pyo3")]

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::managed::Release;
-use crate::managed::release::{Call, Deleter};
+use crate::managed::call_deleter::{Call, Deleter};
 
 /// A C struct that owns a tensor: [`DLManagedTensorVersioned`], or the legacy
 /// [`DLManagedTensor`]. This trait is sealed.
@@ -23,7 +23,7 @@ mod sealed {
 
     use crate::ffi::{DLPackVersion, DLTensor};
     use crate::managed::Release;
-    use crate::managed::release::{Call, Deleter};
+    use crate::managed::call_deleter::{Call, Deleter};
 
     /// The operations of this crate on such a struct.
     pub trait ManagedStruct: Copy + 'static {

@@ -12,10 +12,10 @@ use crate::describe::{Checked, Describe, Facts, Slot, SlotMut};
 use crate::error::Error;
 use crate::ffi::{DLManagedTensorVersioned, DLPackVersion};
 use crate::flags::Flags;
-use crate::managed::release::Deleter;
+use crate::managed::call_deleter::Deleter;
 use crate::managed::{ManagedStruct, ManagedTensor};
 use crate::storage::Lent;
-use crate::stream::ConsumerPlace;
+use crate::stream_arg::ConsumerPlace;
 
 /// The C struct, followed by the rest of the slot that contains its `DLTensor`.
 ///

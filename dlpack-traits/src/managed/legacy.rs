@@ -16,7 +16,7 @@ use core::mem::offset_of;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
-use crate::managed::release::Deleter;
+use crate::managed::call_deleter::Deleter;
 use crate::managed::{ManagedStruct, ManagedTensor, RawManaged};
 use crate::version::Version;
 
@@ -141,7 +141,7 @@ mod tests {
     use crate::export_arc::ExportArc;
     use crate::managed::Packet;
     use crate::storage::{DataMut, DataRef, SharedBuffer, Storage};
-    use crate::stream::StreamArg;
+    use crate::stream_arg::StreamArg;
 
     /// An owner that counts its instances.
     struct Owner(Vec<f32>, #[expect(dead_code, reason = "it is counted")] Arc<()>);

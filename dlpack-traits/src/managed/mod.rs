@@ -5,18 +5,19 @@
 //! the proof see `docs/soundness.md`.
 
 mod abi;
+mod call_deleter;
+mod deleter;
 mod head;
 mod legacy;
 mod packet;
-mod release;
 mod tensor;
 
 pub use abi::Abi;
-pub use release::Release;
+pub use call_deleter::Release;
 pub use tensor::ManagedTensor;
 
 pub(crate) use abi::ManagedStruct;
+pub(crate) use call_deleter::{Guard, GuardedRelease};
 pub(crate) use head::WithHead;
 pub(crate) use packet::{DescribeIn, Lend, Packet};
-pub(crate) use release::{Guard, GuardedRelease};
 pub(crate) use tensor::RawManaged;

@@ -1,6 +1,4 @@
-//! The one allocation of an export: [`Packet`], and its deleter: [`delete`]. For owners that are
-//! Python objects, the deleter attaches to the interpreter or leaks at its exit:
-//! `python::interpreter`.
+//! The one allocation of an export: [`Packet`]. Its deleter is in `deleter`.
 //!
 //! Hot paths do not move freshly written structs: a load that is wider than the preceding
 //! stores waits until these have left the store buffer (store forwarding fails; 5 to 10
@@ -12,18 +10,17 @@
 
 use alloc::boxed::Box;
 use core::ffi::c_void;
-use core::mem::{ManuallyDrop, forget, needs_drop};
+use core::mem::{ManuallyDrop, forget};
 use core::ptr::NonNull;
 
 use crate::describe::{Describe, Description, DescriptionMut, Facts, Slot, SlotMut};
 use crate::error::Error;
-use crate::ffi::DLManagedTensorVersioned;
 use crate::flags::Flags;
+use crate::managed::ManagedTensor;
+use crate::managed::deleter::{delete, discard, release};
 use crate::managed::head::{Head, WithHead};
-use crate::managed::{ManagedStruct, ManagedTensor};
-use crate::panic::{catch_panic, catch_second_panic};
 use crate::storage::{DataRef, SharedOwner, Storage, try_place};
-use crate::stream::{ConsumerPlace, StreamArg};
+use crate::stream_arg::{ConsumerPlace, StreamArg};
 
 /// The allocation of an export: the owner that keeps the elements alive, in its final
 /// place, and the head with the C struct, shape and strides.
@@ -328,60 +325,5 @@ impl<O> Drop for Packet<O> {
     fn drop(&mut self) {
         // SAFETY: 1. Only `self` has the address.
         unsafe { discard(self.0.cast(), release::<O>) }
-    }
-}
-
-/// Drops the owner and frees the packet: one outlined function for all types. If this thread is
-/// already unwinding, a panic of the drop is caught.
-///
-/// # Safety
-///
-/// 1. `release` may be called with `ctx`.
-#[cold]
-#[inline(never)]
-unsafe fn discard(ctx: NonNull<c_void>, release: unsafe fn(NonNull<c_void>)) {
-    // SAFETY: guaranteed by our caller's 1.
-    catch_second_panic(|| unsafe { release(ctx) });
-}
-
-/// Drops the owner and frees the packet, even if the drop panics.
-///
-/// # Safety
-///
-/// 1. `packet` is the address of a [`Packet`] of the same `O`, and nothing uses the memory again.
-#[inline(always)]
-unsafe fn release<O>(packet: NonNull<c_void>) {
-    let place = packet.cast::<WithHead<ManuallyDrop<O>>>();
-    // SAFETY: by 1 and the invariant it is a box, whose owner and spill are initialized.
-    let mut place = unsafe { Box::from_raw(place.as_ptr()) };
-    // The box would drop it by a call (measured: 7 instructions per export of an import).
-    // SAFETY: the owner is not used again. The box is dropped after it.
-    unsafe { ManuallyDrop::drop(&mut place.value) };
-}
-
-/// Drops the owner and frees the packet. Any thread may call it.
-///
-/// It finds the packet through `manager_ctx`, not through its argument: a consumer may
-/// access the struct through a `&mut` whose provenance covers only the struct, or may pass
-/// a copy of the struct.
-///
-/// A panic of the owner's `Drop` is caught here; without the `std` feature it aborts the
-/// process, because it cannot be caught.
-///
-/// # Safety
-///
-/// 1. `managed` points to a struct that [`Packet`] wrote for the same `O`, or to a copy of
-///    one whose `manager_ctx` was not changed.
-/// 2. This is the only call for that struct, and nothing uses its memory any more.
-unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
-    // SAFETY: 1. By 1 it points to such a struct.
-    let Some(ctx) = (unsafe { DLManagedTensorVersioned::read_ctx(managed) }) else { return };
-    // SAFETY: 1. `Packet` stored the address there, and by 2 nothing uses the memory again.
-    let run = move || unsafe { release::<O>(ctx) };
-    if needs_drop::<O>() {
-        // The packet is freed either way, and a deleter cannot report the panic.
-        let _ = catch_panic(run);
-    } else {
-        run();
     }
 }

@@ -19,7 +19,7 @@ use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::managed::Abi;
 use crate::storage::Access;
-use crate::stream::ConsumerPlace;
+use crate::stream_arg::ConsumerPlace;
 
 /// A tensor with its owner, as the C struct that consumers take: the versioned one, or with
 /// `A =` [`DLManagedTensor`](crate::ffi::DLManagedTensor) the legacy one.

@@ -126,7 +126,7 @@ pub(super) fn import_error(error: ImportError, text: String) -> PyErr {
 }
 
 /// The expressions of NumPy and PyTorch for a fix; an empty text if neither has one. Those of one
-/// library are in `argument/advice.rs`.
+/// library are in `import/advice.rs`.
 #[cold]
 fn general(fix: Fix) -> String {
     match fix {

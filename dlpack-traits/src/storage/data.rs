@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::storage::Access;
 use crate::storage::memory::{ForeignInfo, Memory, OwnLayout, Window};
 use crate::storage::synchronize::SyncBy;
-use crate::stream::{ConsumerPlace, Synchronize};
+use crate::stream_arg::{ConsumerPlace, Synchronize};
 
 /// Memory lent for reading, or shared for reading and writing.
 ///

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::ffi;
 use crate::storage::Access;
 use crate::storage::synchronize::{SyncBy, Synchronizer};
-use crate::stream::ConsumerPlace;
+use crate::stream_arg::ConsumerPlace;
 
 /// The bytes that a storage lends. Offsets of a description count from the first of them, on
 /// every device, and no element is outside of them.

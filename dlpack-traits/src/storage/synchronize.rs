@@ -10,7 +10,7 @@ use core::ptr::NonNull;
 
 use crate::device::Device;
 use crate::error::Error;
-use crate::stream::{StreamArg, StreamKind, Synchronize};
+use crate::stream_arg::{StreamArg, StreamKind, Synchronize};
 
 /// A borrowed [`Synchronize`], with its lifetime and its type erased.
 ///

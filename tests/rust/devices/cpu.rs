@@ -3,9 +3,7 @@
 use std::thread;
 
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
-use tensors::backend::{
-    ConsumerStreams, Cpu, DeviceBuffer, NoStream, Stream, WorkStream, sync_for,
-};
+use tensors::backend::{Cpu, DeviceBuffer, NoStream, Stream, UsedStreams, WorkStream, sync_for};
 use tensors::{DLPackExport, DataType, Device, Error, Flags, StreamArg};
 
 use super::npu::vector;
@@ -23,7 +21,7 @@ fn the_cpu_accepts_no_stream_handles() {
     let stream = WorkStream::<Cpu>::current(Device::CPU).unwrap();
     sync_for(&stream, stream.as_arg()).unwrap();
     sync_for(&stream, StreamArg::unspecified()).unwrap();
-    let uses = ConsumerStreams::<Cpu>::new();
+    let uses = UsedStreams::<Cpu>::new();
     for refused in [
         StreamArg::no_sync(),
         // SAFETY: 1. The host has no streams, so it is not used as one.

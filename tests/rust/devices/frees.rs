@@ -7,7 +7,7 @@ use std::thread;
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use new_device::Npu;
 use new_device::runtime::{self, Event, Stream};
-use tensors::backend::{ConsumerStreams, DeviceBuffer, WorkStream, device_error, sync_for};
+use tensors::backend::{DeviceBuffer, UsedStreams, WorkStream, device_error, sync_for};
 use tensors::{DLPackExport, DataType, Error, StreamArg};
 
 use super::npu::{NPU, Session, address, filled, held_by, stream, vector};
@@ -101,7 +101,7 @@ fn a_consumer_on_our_own_stream_enqueues_nothing() {
     let gate = Event::of_host();
     let buffer = filled(held_by(&gate), 2.0);
     let ours = buffer.stream().clone();
-    let uses = ConsumerStreams::<Npu>::new();
+    let uses = UsedStreams::<Npu>::new();
     uses.sync_for(&ours, ours.as_arg()).unwrap();
     sync_for(&ours, ours.as_arg()).unwrap();
     assert_eq!(format!("{uses:?} {}", uses.elsewhere()), "[] false");
@@ -112,7 +112,7 @@ fn a_consumer_on_our_own_stream_enqueues_nothing() {
 fn a_stream_is_recorded_once() {
     let _session = Session;
     let (ours, theirs) = (stream::<Npu>(), stream::<Npu>());
-    let uses = ConsumerStreams::<Npu>::new();
+    let uses = UsedStreams::<Npu>::new();
     for _ in 0..3 {
         uses.sync_for(&ours, theirs.as_arg()).unwrap();
     }
@@ -128,7 +128,7 @@ fn a_stream_is_recorded_once() {
 #[test]
 fn streams_are_recorded_from_many_threads() {
     let _session = Session;
-    let (uses, ours) = (ConsumerStreams::<Npu>::new(), stream::<Npu>());
+    let (uses, ours) = (UsedStreams::<Npu>::new(), stream::<Npu>());
     let streams: Vec<_> = (0..8).map(|_| stream::<Npu>()).collect();
     thread::scope(|scope| {
         for stream in &streams {

@@ -5,8 +5,8 @@ use core::cell::{Cell, RefCell};
 use core::ptr::NonNull;
 
 use tensors::backend::{
-    Backend, ConsumerStreams, DeviceBuffer, Event, FreeOrder, MemoryRange, MemoryType, Stream,
-    StreamHandle, WorkStream, sync_for,
+    Backend, DeviceBuffer, Event, FreeOrder, MemoryRange, MemoryType, Stream, StreamHandle,
+    UsedStreams, WorkStream, sync_for,
 };
 use tensors::{DataType, Device, Error, StreamArg, ffi};
 
@@ -135,7 +135,7 @@ unsafe impl Backend for Silent {
 #[test]
 fn stream_handles_are_not_kept_by_default() {
     let ours = WorkStream::<Silent>::current(DEVICE).unwrap();
-    let uses = ConsumerStreams::new();
+    let uses = UsedStreams::new();
     assert_eq!(uses.sync_for(&ours, consumer(2)), Err(Error::StreamUntracked { device: DEVICE }));
     assert_eq!(format!("{uses:?}"), "[]");
     assert_eq!(calls(), [""; 0]);
@@ -264,7 +264,7 @@ fn a_stream_that_cannot_wait_is_refused() {
 /// A queue of several names is one queue.
 #[test]
 fn handles_of_one_queue_are_recorded_once() {
-    let uses = ConsumerStreams::<Log<false>>::new();
+    let uses = UsedStreams::<Log<false>>::new();
     for handle in [102, 202, 302, 102] {
         uses.sync_for(&named(1), consumer(handle)).unwrap();
     }
@@ -279,7 +279,7 @@ fn handles_of_one_queue_are_recorded_once() {
 /// A name that was another queue's is not taken for that.
 #[test]
 fn a_reused_handle_is_a_new_queue() {
-    let uses = ConsumerStreams::<Log<false>>::new();
+    let uses = UsedStreams::<Log<false>>::new();
     uses.sync_for(&named(1), consumer(2)).unwrap();
     calls();
     // SAFETY: 1. and 2. It is a number.
@@ -295,7 +295,7 @@ fn the_list_of_streams_is_bounded() {
     // Miri would take a minute for the searches in a full list, which has fewer there.
     const MOST: usize = if cfg!(miri) { 16 } else { 256 };
     fn remembered<const SYNC: bool>() -> (Result<(), Error>, bool) {
-        let uses = ConsumerStreams::<Many<SYNC>>::new();
+        let uses = UsedStreams::<Many<SYNC>>::new();
         let ours = Many::current_stream(DEVICE).unwrap();
         for handle in (1..=MOST).chain(1..=MOST) {
             uses.sync_for(&ours, consumer(handle)).unwrap();

@@ -18,7 +18,7 @@ use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, Element};
 use crate::error::Error;
 use crate::storage::{DataMut, DataRef, Storage};
-use crate::stream::{StreamArg, StreamKind, Synchronize};
+use crate::stream_arg::{StreamArg, StreamKind, Synchronize};
 
 /// Converts a slice into a buffer, which can be exported to consumers on any stream. The
 /// memory is freed in the order of the slice's stream, after the work of all consumers.

@@ -11,9 +11,9 @@ use ::cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DeviceRepr}
 
 use super::cuda::Cuda;
 use super::cudarc::{in_cudarc, keep_current, work_stream};
+use crate::alignment::alignment;
 use crate::backend::DeviceTensor;
 use crate::backend::Stream;
-use crate::describe::alignment;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid};
 use crate::error::Error;

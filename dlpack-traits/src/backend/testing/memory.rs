@@ -11,7 +11,7 @@ use crate::backend::{Backend, DeviceBuffer, SyncAction, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::stream::StreamKind;
+use crate::stream_arg::StreamKind;
 
 /// Other checks rely on them: buffers that share memory look like work out of order.
 pub(super) fn first_checks<B: Backend>() -> [Check<B>; 2] {

@@ -1,5 +1,5 @@
 //! The texts of [`Mismatch`], for structs that derive `DLPackImport`: what is wrong with the tensor,
-//! and a [`Fix`]. Those of `PyTensor` are in `python/argument/exceptions.rs`.
+//! and a [`Fix`]. Those of `PyTensor` are in `python/argument/mismatch.rs`.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use crate::describe::Order;
 use crate::dtype::DataType;
 
 /// A change that makes a tensor acceptable. `Display` of an error does not show it: each Python
-/// library has an expression of its own (`python/convert.rs`, `python/argument/advice.rs`).
+/// library has an expression of its own (`python/convert.rs`, `python/import/advice.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fix {
     /// Elements of this type.

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::import::ImportPolicy;
 use crate::managed::{Abi, Guard, GuardedRelease, Release};
 use crate::storage::{TryArc, UninitTryArc};
-use crate::stream::ConsumerPlace;
+use crate::stream_arg::ConsumerPlace;
 
 /// The metadata of an imported tensor, validated, and the obligation to call its deleter. The list
 /// of its [`TryArc`] is its shape, and then its strides.

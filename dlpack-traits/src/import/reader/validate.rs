@@ -1,7 +1,7 @@
 //! The validation of a foreign tensor that needs no access to its memory: [`Metadata`]. Pure
 //! functions on plain data. `raw` rejects other versions and NULL pointers in the struct,
 //! `imported` a NULL struct. Alignment is checked where elements are accessed:
-//! `describe::alignment`, `import::elements::typed`.
+//! `alignment::alignment`, `import::elements::typed`.
 
 use super::dims::ElementRange;
 use super::raw::RawMetadata;

@@ -6,19 +6,18 @@ use alloc::format;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::advice::{KEEP, KEEP_CONVERTED};
-use super::exceptions::{
+use super::mismatch::{
     check_in_place, not_imported, not_on_host, of_dtypes, of_rank, overlapping, read_only, rejected,
 };
+use crate::alignment::check_imported;
 use crate::backend::{Backend, MemoryRef, has_addresses};
-use crate::describe::check_imported;
 use crate::element::RecordType;
 use crate::error::Error;
 use crate::ffi;
 use crate::import::{ImportError, ImportedElement, ImportedTensor};
-use crate::python::import::from_dlpack::import_unexplained;
+use crate::python::import::advice::{Advice, KEEP, KEEP_CONVERTED};
+use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_protocol::Advice;
 use crate::python::import::missing_values::check_mask;
 use crate::python::numpy::{NumPy, bytes_of_records};
 use crate::python::table::lookup::requires_grad;
@@ -49,13 +48,13 @@ fixed!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 ///
 /// # Errors
 ///
-/// `TypeError` if the object is not a tensor; otherwise those of [`import_unexplained`].
+/// `TypeError` if the object is not a tensor; otherwise those of [`import_object`].
 #[inline]
 pub(super) fn import<T: ImportedElement>(object: &Bound<'_, PyAny>) -> PyResult<ImportedTensor> {
     if let Some(record) = T::RECORD {
         return import_records(object, record, "");
     }
-    import_unexplained(object, &ImportOptions::new())
+    import_object(object, &ImportOptions::new())
         .map_err(|error| not_imported(object, &Advice::Convert(T::ADVISED), error))
 }
 
@@ -72,7 +71,7 @@ fn import_records(
 ) -> PyResult<ImportedTensor> {
     let bytes = bytes_of_records(object, record, note)?;
     check_mask(object)?;
-    import_unexplained(&bytes, &ImportOptions::new())
+    import_object(&bytes, &ImportOptions::new())
 }
 
 /// Imports an argument that the function changes. A list is rejected without a suggestion
@@ -87,7 +86,7 @@ pub(super) fn import_mut<T: ImportedElement>(
 ) -> PyResult<ImportedTensor> {
     let imported = match T::RECORD {
         Some(record) => import_records(object, record, KEEP_CONVERTED),
-        None => import_unexplained(object, &ImportOptions::new()),
+        None => import_object(object, &ImportOptions::new()),
     };
     // Also if it was rejected for its masked elements, with another advice.
     if NumPy::is_of_subclass(object)? {

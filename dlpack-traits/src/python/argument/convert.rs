@@ -9,20 +9,22 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyMemoryView, PyString};
 use pyo3::{Borrowed, intern};
 
-use super::refusals::{Stored, expected, not_exported, wider};
-use super::{PyTensor, checks, exceptions};
+use super::{PyTensor, checks, mismatch};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::{AreStored, CastError, ImportedElement, ImportedTensor};
 use crate::python::convert::{
     Bounded, class_name, discard, is_exit, is_refusal, is_without_memory,
 };
-use crate::python::import::from_dlpack::{from_dlpack, import_unexplained};
+use crate::python::import::advice::Advice;
+use crate::python::import::from_dlpack::from_dlpack;
+use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_protocol::{Advice, instead_of};
+use crate::python::import::missing_protocol::instead_of;
 use crate::python::import::missing_values::{
     check_items, check_mask, check_mask_of, computed, filled,
 };
+use crate::python::import::not_exported::{Stored, expected, not_exported, wider};
 use crate::python::import::object_kind::{ObjectKind, has};
 use crate::python::interpreter::detached;
 
@@ -151,7 +153,7 @@ fn converted<'py>(
     object: &Bound<'py, PyAny>,
     to: Option<DataType>,
 ) -> PyResult<(ImportedTensor, Bound<'py, PyAny>)> {
-    let (tensor, source) = match import_unexplained(object, &ImportOptions::new()) {
+    let (tensor, source) = match import_object(object, &ImportOptions::new()) {
         Ok(tensor) => (tensor, object.clone()),
         Err(error) => by_numpy_after(object, error, to)?,
     };
@@ -205,7 +207,7 @@ fn cast(
 ) -> PyResult<ImportedTensor> {
     let found = tensor.dtype();
     copied(object, tensor, |tensor| tensor.cast(to)).map_err(|error| match error {
-        CastError::NotAllowed => exceptions::not_cast(object, tensor, to),
+        CastError::NotAllowed => mismatch::not_cast(object, tensor, to),
         CastError::OutOfRange => PyValueError::new_err(format!(
             "expected {to}, got {found} with a value that does not fit"
         )),
@@ -264,7 +266,7 @@ fn by_numpy_after<'py>(
     let made = if is_for_numpy {
         by_numpy(object, kind, to)
     } else {
-        Err(exceptions::not_a_number(object, kind, to))
+        Err(mismatch::not_a_number(object, kind, to))
     };
     match made {
         Ok(made) => {
@@ -307,13 +309,13 @@ fn by_numpy<'py>(
         ('f', 'g') => finite(&numpy, &array, "float64", to)?,
         ('c', 'G') => finite(&numpy, &array, "complex128", to)?,
         ('O', _) => {
-            let error = exceptions::too_large(&array, to)?;
-            return Err(error.unwrap_or_else(|| exceptions::not_numbers(object, kind, &array, to)));
+            let error = mismatch::too_large(&array, to)?;
+            return Err(error.unwrap_or_else(|| mismatch::not_numbers(object, kind, &array, to)));
         }
         ('S' | 'U' | 'M' | 'm', _) => {
-            return Err(exceptions::not_numbers(object, kind, &array, to));
+            return Err(mismatch::not_numbers(object, kind, &array, to));
         }
-        _ => match import_unexplained(&array, &ImportOptions::new()) {
+        _ => match import_object(&array, &ImportOptions::new()) {
             Ok(tensor) => return Ok((tensor, array)),
             Err(error) if !is_refusal(py, &error) => return Err(error),
             Err(error) => {
@@ -327,7 +329,7 @@ fn by_numpy<'py>(
                     let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
                     numpy.call_method1(intern!(py, "array"), (&array, native))?
                 } else {
-                    return Err(exceptions::not_numbers(object, kind, &array, to));
+                    return Err(mismatch::not_numbers(object, kind, &array, to));
                 }
             }
         },

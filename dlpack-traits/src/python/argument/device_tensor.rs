@@ -6,15 +6,15 @@ use core::ops::Deref;
 use pyo3::prelude::*;
 
 use super::checks::{self, ANY_RANK};
-use super::exceptions;
+use super::mismatch;
 use super::tensor::{Access, PyTensor};
 use crate::backend::{Backend, DeviceBuffer, DeviceTensor, MemoryRef, WorkStream};
 use crate::device::Device;
 use crate::import::{AnyElement, ImportedElement, ImportedTensor, IsStored};
 use crate::python::convert::exchange_error;
+use crate::python::import::advice::Advice;
 use crate::python::import::device_tensor::import_on;
-use crate::python::import::missing_protocol::Advice;
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// An array argument in memory of a device, for a kernel on the caller's stream: as
 /// [`PyTensor`], of a [`Backend`].
@@ -80,7 +80,7 @@ impl<B: Backend> Access for OnDevice<B> {
         let () = IsStored::<T>::OK;
         const { assert!(T::RECORD.is_none(), "a kernel takes the tensor of each field of a record") };
         let tensor = import_on(object)
-            .map_err(|error| exceptions::not_imported(object, &Advice::Convert(None), error))?;
+            .map_err(|error| mismatch::not_imported(object, &Advice::Convert(None), error))?;
         checks::check_on_device::<B, T>(object, tensor.imported(), rank)?;
         Ok(tensor)
     }

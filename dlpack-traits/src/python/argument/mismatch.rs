@@ -10,16 +10,16 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
 
-use super::advice::Library;
-use super::refusals::{expected, not_exported};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
 use crate::import::{ImportError, ImportedTensor, digits, has_range, is_allowed, keeps_values};
 use crate::python::convert::{Bounded, class_name, is_exit};
-use crate::python::import::missing_protocol::{Advice, instead_of, text_of, text_unless_passed_on};
+use crate::python::import::advice::{Advice, Library};
+use crate::python::import::missing_protocol::{instead_of, text_of, text_unless_passed_on};
 use crate::python::import::missing_values::{check_mask, mask_of};
+use crate::python::import::not_exported::{expected, not_exported};
 use crate::python::import::object_kind::ObjectKind;
 use crate::python::numpy::Mask;
 
@@ -231,7 +231,7 @@ pub(super) fn not_a_number(
 /// Makes the exception for an argument that does not meet its type. `keep` is [`KEEP`] if the function
 /// changes it.
 ///
-/// [`KEEP`]: super::advice::KEEP
+/// [`KEEP`]: crate::python::import::advice::KEEP
 #[cold]
 pub(super) fn rejected(
     object: &Bound<'_, PyAny>,

@@ -1,12 +1,10 @@
 //! Function arguments: arrays that are checked when the function is called.
 
-mod advice;
 mod checks;
 mod convert;
 mod device_tensor;
-mod exceptions;
+mod mismatch;
 mod operand;
-mod refusals;
 mod tensor;
 mod tensor_mut;
 mod tensors;

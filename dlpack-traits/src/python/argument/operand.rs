@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use pyo3::{Borrowed, PyTypeInfo};
 
-use super::{Convert, PyTensor, exceptions};
+use super::{Convert, PyTensor, mismatch};
 use crate::dtype::DataType;
 use crate::element::{Complex, Element};
 use crate::export::{DLPackExport, OwnedTensor};
@@ -90,7 +90,7 @@ impl<'py> Operand<'py> {
     pub(in crate::python) fn dtype_error(&self, py: Python<'_>, expected: &[DataType]) -> PyErr {
         let none = py.None();
         let object = self.array().map_or(&none, PyTensor::as_object).bind(py);
-        exceptions::of_dtypes(object, self.tensor(), expected, None, "")
+        mismatch::of_dtypes(object, self.tensor(), expected, None, "")
     }
 }
 

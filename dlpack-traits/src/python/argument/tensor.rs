@@ -9,14 +9,14 @@ use pyo3::Borrowed;
 use pyo3::prelude::*;
 
 use super::checks::{self, ANY_RANK, FixedRank, Rank};
-use super::exceptions;
+use super::mismatch;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::Readable;
 use crate::import::{
     AnyElement, As, Conversion, Elements, ElementsAs, ImportedElement, ImportedTensor, Number,
 };
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// An array argument of a `#[pyfunction]` or a method: elements of type `T`, with `N`
 /// dimensions, in host memory.
@@ -264,7 +264,7 @@ impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A
     /// }
     /// ```
     pub fn dtype_error(&self, py: Python<'_>, name: &str, expected: &[DataType]) -> PyErr {
-        exceptions::of_dtypes(self.object.bind(py), &self.tensor, expected, Some(name), A::NOTE)
+        mismatch::of_dtypes(self.object.bind(py), &self.tensor, expected, Some(name), A::NOTE)
     }
 
     /// As [`dtype_error`](Self::dtype_error), for [`dispatch!`](crate::python::dispatch).

@@ -2,12 +2,12 @@
 
 use pyo3::prelude::*;
 
-use super::advice::KEEP_CONVERTED;
 use super::checks::{self, ANY_RANK};
 use super::tensor::{Access, PyTensor};
 use crate::element::Readable;
 use crate::error::Error;
 use crate::import::{AnyElement, ElementsMut, ImportedElement, ImportedTensor, IsStored};
+use crate::python::import::advice::KEEP_CONVERTED;
 
 /// An array argument whose elements the function changes in place. Otherwise it is like
 /// [`PyTensor`].

@@ -9,11 +9,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use super::advice::mismatched;
 use super::checks;
 use crate::import::{AnyElement, DLPackImport, ImportError, ImportPolicy};
 use crate::python::convert::{class_name, discard, is_exit};
-use crate::python::import::from_dlpack::import_unexplained;
+use crate::python::import::advice::mismatched;
+use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{check_mask, exporter_of};
 use crate::python::import::object_kind::ObjectKind;
@@ -126,7 +126,7 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
                  checked first; pass the object that it was made of",
             ));
         }
-        match import_unexplained(&object, &ImportOptions::new()) {
+        match import_object(&object, &ImportOptions::new()) {
             Ok(tensor) => {
                 let policy = ImportPolicy::new().max_bytes(BYTES);
                 policy.check_nbytes(tensor.nbytes()).map_err(ImportError::from)?;

@@ -17,7 +17,7 @@ use crate::python::convert::exchange_error;
 use crate::python::export::erased_ref::{ClassVTable, PyOwner};
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::to_capsule::waiting;
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 use crate::view::TensorView;
 
 /// The functions that depend on the class of an object.

@@ -21,7 +21,7 @@ use crate::python::export::erased_ref::ClassVTable;
 use crate::python::export::export_plan::{Capsule, Plan};
 use crate::python::export::request::{Keywords, request};
 use crate::python::export::to_capsule::{copy_instead, encapsulate, export};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// `__dlpack__`.
 ///

@@ -23,7 +23,7 @@ use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::export::export_class::{self, ClassAccess, ExportClass};
 use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::drop_attached::DropAttached;
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// The object-safe part of [`DLPackExport`]. Each of its methods is compiled for every
 /// class.

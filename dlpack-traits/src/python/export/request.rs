@@ -11,7 +11,7 @@ use crate::backend::{StreamHandle, StreamRules};
 use crate::python::convert::{Bounded, copy, device, expected, integer, ok_unless_exit, pair};
 use crate::python::export::common_calls;
 use crate::python::export::export_plan::{Refusal, Request};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 use crate::version::Version;
 
 impl From<Refusal> for PyErr {

@@ -19,7 +19,7 @@ use crate::python::convert::exchange_error;
 use crate::python::export::erased_ref::{DynExport, ErasedRef, PyOwner};
 use crate::python::export::export_plan::{Capsule, CopyMode, Plan, Refusal};
 use crate::python::interpreter::{LONG_COPY, detached};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// Exports the tensor of an object, which stays usable, in a capsule. Returns NULL with
 /// an exception set if Python cannot allocate the capsule.

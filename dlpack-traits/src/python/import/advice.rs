@@ -16,17 +16,26 @@ use crate::import::{Advised, Fix, ImportError, ImportedTensor, is_of_numpy, is_o
 use crate::python::convert::{import_error, misaligned, ok_unless_exit};
 use crate::python::import::object_kind::ObjectKind;
 
+/// What the message about an argument that was not imported suggests.
+pub(in crate::python) enum Advice {
+    /// A conversion by NumPy, to elements of a type if it is known.
+    Convert(Option<DataType>),
+    /// None, because the function would change the copy. A tensor of another type is converted,
+    /// and kept.
+    InPlace(Option<DataType>),
+}
+
 /// What the message about a wrong dtype says, before the conversion, if the function changes the
 /// argument.
-pub(super) const KEEP_CONVERTED: &str =
+pub(in crate::python) const KEEP_CONVERTED: &str =
     "; the function changes the tensor in place, so keep the converted copy";
 
 /// What advice to pass a copy says before the copy, if the function changes the argument.
-pub(super) const KEEP: &str = "and keep ";
+pub(in crate::python) const KEEP: &str = "and keep ";
 
 /// The library of an object, which determines the expressions that convert it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Library {
+pub(in crate::python) enum Library {
     NumPy,
     CuPy,
     Dpnp,
@@ -46,7 +55,7 @@ impl Library {
     ///
     /// Those of [`ok_unless_exit`].
     #[cold]
-    pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(in crate::python) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         for base in object.get_type().mro() {
             let name = base.cast()?.fully_qualified_name();
@@ -78,13 +87,18 @@ impl Library {
 
     /// How to make the elements contiguous in row-major order. `keep` is [`KEEP`] if the function
     /// changes them.
-    pub(super) fn row_major(self, tensor: &ImportedTensor, keep: &str) -> String {
+    pub(in crate::python) fn row_major(self, tensor: &ImportedTensor, keep: &str) -> String {
         format!("pass {keep}{}", self.contiguous(Order::RowMajor, tensor.dtype(), tensor.device()))
     }
 
     /// How to convert the elements to the type `to`; an empty text if that is not known. `note` is
     /// [`KEEP_CONVERTED`] if the function changes them.
-    pub(super) fn cast(self, tensor: &ImportedTensor, to: DataType, note: &str) -> String {
+    pub(in crate::python) fn cast(
+        self,
+        tensor: &ImportedTensor,
+        to: DataType,
+        note: &str,
+    ) -> String {
         self.cast_of(tensor.dtype(), tensor.device(), to, note)
     }
 
@@ -150,14 +164,14 @@ impl Library {
     }
 
     /// A copy of a tensor that the function does not change.
-    pub(super) fn copy(self, found: DataType, device: Device) -> String {
+    pub(in crate::python) fn copy(self, found: DataType, device: Device) -> String {
         let copy = self.copy_of(found, device).unwrap_or("a copy");
         format!("pass {copy}")
     }
 
     /// As [`cast`](Self::cast), for an argument that need not be a tensor: NumPy makes an array of
     /// it.
-    pub(super) fn cast_converted(self, tensor: &ImportedTensor, to: DataType) -> String {
+    pub(in crate::python) fn cast_converted(self, tensor: &ImportedTensor, to: DataType) -> String {
         match self {
             Self::Unknown if is_of_numpy(to) => {
                 let part = if tensor.dtype().is_complex() { ".real" } else { "" };
@@ -168,14 +182,14 @@ impl Library {
     }
 
     /// A copy that may be written, and that the caller keeps, because the function changes it.
-    pub(super) fn copied(self, found: DataType, device: Device) -> String {
+    pub(in crate::python) fn copied(self, found: DataType, device: Device) -> String {
         let copy = self.copy_of(found, device).map(|copy| format!(", {copy}")).unwrap_or_default();
         format!("pass and keep a copy{copy}")
     }
 
     /// An object that exports the struct of DLPack 1.0 and later, for one that exported the
     /// legacy struct.
-    pub(super) fn versioned(self, found: DataType, device: Device) -> String {
+    pub(in crate::python) fn versioned(self, found: DataType, device: Device) -> String {
         match self {
             Self::NumPy => "update NumPy to 2.1 or later".into(),
             Self::PyTorch if is_read_by_numpy(found, device) => {
@@ -190,7 +204,7 @@ impl Library {
     }
 
     /// A copy in host memory.
-    pub(super) const fn on_host(self) -> &'static str {
+    pub(in crate::python) const fn on_host(self) -> &'static str {
         match self {
             Self::CuPy => "a copy on the host, `x.get()`",
             Self::Dpnp => "a copy on the host, `x.asnumpy()`",
@@ -203,7 +217,7 @@ impl Library {
 
     /// The same elements with more axes, or a part with fewer. It adds or removes the first
     /// axes; the memory stays the same, except that JAX copies.
-    pub(super) fn of_rank(self, tensor: &ImportedTensor, expected: usize) -> String {
+    pub(in crate::python) fn of_rank(self, tensor: &ImportedTensor, expected: usize) -> String {
         let array = match self {
             Self::Unknown => return String::new(),
             Self::Other if !is_read_by_numpy(tensor.dtype(), tensor.device()) => {
@@ -227,7 +241,7 @@ impl Library {
 
 /// Whether `x.astype` of a JAX array makes an argument of this type. It makes 32-bit elements of
 /// `float64` by default, and an array that a function cannot change.
-pub(super) fn is_made_by_jax(to: DataType, note: &str) -> bool {
+pub(in crate::python) fn is_made_by_jax(to: DataType, note: &str) -> bool {
     let most = if to.is_complex() { 64 } else { 32 };
     note.is_empty() && (is_of_numpy(to) || to == DataType::BF16) && to.bits() <= most
 }
@@ -239,7 +253,7 @@ fn is_read_by_numpy(dtype: DataType, device: Device) -> bool {
 
 /// Makes the exception of an import into a type, with the expressions of the object's library.
 #[cold]
-pub(super) fn mismatched(
+pub(in crate::python) fn mismatched(
     object: &Bound<'_, PyAny>,
     dtype: DataType,
     device: Device,

@@ -16,7 +16,7 @@ use crate::python::convert::{self, discard, exchange_error, expected, is_exit, o
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::retry::{RaisedError, Requested, is_mismatch, should_retry};
 use crate::python::interpreter::symbols::{Symbols, VectorcallMethod};
-use crate::stream::StreamKind;
+use crate::stream_arg::StreamKind;
 use crate::version::Version;
 
 /// Calls `__dlpack__` of an object, and imports the tensor of the capsule.

@@ -22,7 +22,7 @@ use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::free_detached;
 use crate::python::table::lookup::{OfObject, table_of};
 use crate::python::table::{calls, lazy_bits};
-use crate::stream::StreamKind;
+use crate::stream_arg::StreamKind;
 
 /// Imports the tensor of an object for work on the current stream of its library.
 ///

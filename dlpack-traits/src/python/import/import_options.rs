@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::exchange::foreign_table::ExportFunction;
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::python::table::lookup::{OfObject, export_of, foreign_table_of, table_by_address};
-use crate::stream::{StreamArg, StreamKind};
+use crate::stream_arg::{StreamArg, StreamKind};
 
 /// Options of an import: device, copy, stream. By default nothing is requested.
 ///

@@ -13,26 +13,28 @@ use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::is_of_numpy;
 use crate::python::convert::{class_name, discard, is_exit, ok_or_discard, ok_unless_exit};
+use crate::python::import::advice::Advice;
 use crate::python::import::missing_values::{
     check_items, check_mask, exporter_of, filled_integers,
 };
+use crate::python::import::not_exported::not_exported;
 use crate::python::import::object_kind::{ObjectKind, has_numbers, kind_of_dtype};
 
 /// Returns the exception of an import: an `AttributeError` that suggests what to pass if the
-/// object is not a tensor, and otherwise the error itself, unchanged.
+/// object is not a tensor, and otherwise the error itself, with a cure where one is known.
 #[cold]
 pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let py = object.py();
     if is_exit(py, &error) {
         return error;
     }
-    let explained = check_mask(object).and_then(|()| ObjectKind::of(object)).and_then(|kind| {
-        if kind.is_tensor() {
-            return Ok(None);
-        }
-        text_unless_passed_on(object, kind, &Advice::Convert(None))
-    });
-    match explained {
+    let advice = Advice::Convert(None);
+    let kind = match check_mask(object).and_then(|()| ObjectKind::of(object)) {
+        Ok(kind) if kind.is_tensor() => return not_exported(object, kind, &advice, error),
+        Ok(kind) => kind,
+        Err(masked) => return masked,
+    };
+    match text_unless_passed_on(object, kind, &advice) {
         Ok(None) => error,
         Ok(Some(text)) => {
             let explained = PyAttributeError::new_err(text);
@@ -43,15 +45,6 @@ pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> P
         }
         Err(exit) => exit,
     }
-}
-
-/// What the message about an argument that was not imported suggests.
-pub(in crate::python) enum Advice {
-    /// A conversion by NumPy, to elements of a type if it is known.
-    Convert(Option<DataType>),
-    /// None, because the function would change the copy. A tensor of another type is converted,
-    /// and kept.
-    InPlace(Option<DataType>),
 }
 
 /// As [`text_of`]; `None` for an object that passes on the `__dlpack__` of a tensor, whose error

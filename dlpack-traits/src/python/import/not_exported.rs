@@ -8,14 +8,13 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::advice::{KEEP_CONVERTED, Library, is_made_by_jax};
 use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::{is_allowed, is_of_numpy};
 use crate::python::convert::{Bounded, class_name, is_refusal, ok_unless_exit};
-use crate::python::import::from_dlpack::import_unexplained;
+use crate::python::import::advice::{Advice, KEEP_CONVERTED, Library, is_made_by_jax};
+use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_protocol::Advice;
 use crate::python::import::missing_values::filled;
 use crate::python::import::object_kind::ObjectKind;
 
@@ -24,7 +23,7 @@ use crate::python::import::object_kind::ObjectKind;
 ///
 /// The array decides about the cure, and not the text of the error.
 #[cold]
-pub(super) fn not_exported(
+pub(in crate::python) fn not_exported(
     object: &Bound<'_, PyAny>,
     kind: ObjectKind,
     advice: &Advice,
@@ -63,7 +62,7 @@ pub(super) fn not_exported(
 fn without_missing(object: &Bound<'_, PyAny>, advice: &Advice) -> PyResult<Option<String>> {
     let Advice::Convert(to) = *advice else { return Ok(None) };
     let is_exported = |filled: &Bound<'_, PyAny>| {
-        let tensor = import_unexplained(filled, &ImportOptions::new());
+        let tensor = import_object(filled, &ImportOptions::new());
         Ok(ok_unless_exit(object.py(), tensor)?.is_some())
     };
     let made = filled(object, is_exported)?;
@@ -78,7 +77,7 @@ fn without_missing(object: &Bound<'_, PyAny>, advice: &Advice) -> PyResult<Optio
 
 /// How PyTorch stores the elements of a tensor that it does not export.
 #[derive(Clone, Copy)]
-pub(super) enum Stored {
+pub(in crate::python) enum Stored {
     /// Parts of different shapes.
     Nested,
     Quantized,
@@ -99,7 +98,7 @@ impl Stored {
     ///
     /// Those of [`ok_unless_exit`].
     #[cold]
-    pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    pub(in crate::python) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let py = object.py();
         if Library::of(object)? != Library::PyTorch {
             return Ok(None);
@@ -192,7 +191,7 @@ fn array_text(
             }
             (Some(wider), None) => format!("convert with `{array}.astype('{wider}')`{note}"),
             (Some(_), Some(to)) => format!("pass a tensor of a library that exports {to}"),
-            (None, _) => "pass numbers".to_string(),
+            (None, _) => numbers_of(object, &dtype, to)?,
         },
     };
     let (found, reason) = (dtype.str()?, error.value(py).to_string());
@@ -205,8 +204,33 @@ fn array_text(
     ))
 }
 
+/// The cure for an array without numbers of one type: a field of a structured array, the numbers
+/// in an array of objects.
+fn numbers_of(
+    array: &Bound<'_, PyAny>,
+    dtype: &Bound<'_, PyAny>,
+    to: Option<DataType>,
+) -> PyResult<String> {
+    let py = array.py();
+    let names = dtype.getattr_opt(intern!(py, "names"))?.filter(|names| !names.is_none());
+    if let Some(first) = names.map(|names| names.get_item(0)) {
+        return Ok(format!(
+            "pass one of its fields, such as `x[{}]`",
+            Bounded(&first?.repr()?.to_string_lossy())
+        ));
+    }
+    let to = to.unwrap_or(DataType::F64);
+    let is_of_objects = dtype.getattr(intern!(py, "kind"))?.extract::<char>()? == 'O';
+    // The objects may be anything: the conversion is tried.
+    let converted = || array.call_method1(intern!(py, "astype"), (to.to_string(),));
+    if is_of_objects && is_of_numpy(to) && ok_unless_exit(py, converted())?.is_some() {
+        return Ok(format!("convert with `x.astype('{to}')`"));
+    }
+    Ok("pass numbers".to_string())
+}
+
 /// "expected float32".
-pub(super) fn expected(dtype: Option<DataType>) -> String {
+pub(in crate::python) fn expected(dtype: Option<DataType>) -> String {
     match dtype {
         Some(dtype) => format!("expected {dtype}"),
         None => String::from("expected an array"),
@@ -215,7 +239,7 @@ pub(super) fn expected(dtype: Option<DataType>) -> String {
 
 /// The dtype of NumPy that has all values of a dtype of another package, such as
 /// `ml_dtypes.bfloat16` and `ml_dtypes.int4`.
-pub(super) fn wider(name: &str) -> Option<&'static str> {
+pub(in crate::python) fn wider(name: &str) -> Option<&'static str> {
     match name {
         "int2" | "int4" => Some("int8"),
         "uint2" | "uint4" => Some("uint8"),

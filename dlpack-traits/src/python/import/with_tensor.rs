@@ -19,7 +19,7 @@ use crate::python::import::import_options::ImportOptions;
 use crate::python::interpreter::deferred_drop::drain;
 use crate::python::table::lookup::{OfObject, table_of};
 use crate::python::table::{calls, lazy_bits};
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// Calls `run` with the tensor of an object and the current stream of its library.
 ///

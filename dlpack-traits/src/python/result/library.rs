@@ -21,7 +21,7 @@ use crate::python::table::offered::{Sent, offer_to, without_negative_strides};
 use crate::python::table::to_object::{
     from_dlpack_of, from_dlpack_of_module, from_dlpack_of_name, makes_nothing,
 };
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// An argument, or a type, whose library makes the result of a function: a [`PyTensor`],
 /// [`PyTensorMut`](crate::python::PyTensorMut) or
@@ -41,7 +41,7 @@ mod sealed {
     use pyo3::prelude::*;
 
     use crate::device::Device;
-    use crate::stream::StreamArg;
+    use crate::stream_arg::StreamArg;
 
     pub trait HasObject {
         /// The object of the library, or its type.

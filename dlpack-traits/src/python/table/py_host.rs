@@ -17,7 +17,7 @@ use crate::python::export::export_class::{ClassAccess, ExportClass};
 use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::drop_attached::release;
 use crate::python::interpreter::pending_exception::PendingAside;
-use crate::stream::StreamArg;
+use crate::stream_arg::StreamArg;
 
 /// The Python host: objects of a PyO3 class, and of its subclasses, hold a value of the
 /// Rust type.
