@@ -183,14 +183,14 @@ REFUSED = {
 @not_numpy_1
 @pytest.mark.parametrize("name", REFUSED)
 def test_the_protocol_refuses_other_arrays(name):
-    """The exception is that of NumPy."""
+    """The exception of NumPy is the cause of one with a cure."""
     array = REFUSED[name]()
     with pytest.raises(BufferError) as expected:
         array.__dlpack__(max_version=(1, 0))
     with pytest.raises(BufferError) as raised:
         testing.import_tensor(array)
-    assert str(raised.value) == str(expected.value)
-    assert raised.value.__cause__ is None
+    assert str(raised.value.__cause__) == str(expected.value)
+    assert str(expected.value).rstrip(".") in str(raised.value)
 
 
 def test_a_subclass_exports_by_its_own_method():

@@ -79,13 +79,13 @@ impl StructAttrs {
                 }
                 attributes::BOUND => attrs.bound = Some(item.spanned(value::bound(cx, &item))),
                 attributes::REQUIRE => {
-                    attrs.require = Some(item.spanned(require::require(cx, &item)))
+                    attrs.require = Some(item.spanned(require::require(cx, &item)));
                 }
                 attributes::CONSTRUCT => {
                     attrs.construct = Some(item.spanned(value::function(cx, &item)));
                 }
                 attributes::VALIDATE => {
-                    attrs.validate = Some(item.spanned(value::function(cx, &item)))
+                    attrs.validate = Some(item.spanned(value::function(cx, &item)));
                 }
                 attributes::PADDED => attrs.padded = Some(flag(cx, &item)),
                 attributes::SPARE_CAPACITY => attrs.spare_capacity = Some(flag(cx, &item)),

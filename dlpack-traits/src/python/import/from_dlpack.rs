@@ -45,9 +45,11 @@ use crate::python::import::missing_protocol::explained;
 ///
 /// # Errors
 ///
-/// What the object raises: usually `BufferError` if it cannot export, and
-/// `AttributeError` if it is not a tensor, with a message that suggests what to pass (for
-/// a list, `numpy.asarray(x)`). `BufferError` for a tensor that violates the standard.
+/// `BufferError` if the object cannot export, with a cure where one is known (for an array of NumPy
+/// in another byte order, `x.astype('float32')`) and with the exception of the object as its cause; any
+/// other exception of the object as it is. `AttributeError` if it is not a tensor, with a message that
+/// suggests what to pass (for a list, `numpy.asarray(x)`). `BufferError` for a tensor that violates the
+/// standard.
 /// `ValueError` for a capsule that contains no tensor, or whose tensor was already
 /// consumed.
 #[inline]

@@ -215,7 +215,7 @@ fn numbers_of(
     let names = dtype.getattr_opt(intern!(py, "names"))?.filter(|names| !names.is_none());
     if let Some(first) = names.map(|names| names.get_item(0)) {
         return Ok(format!(
-            "pass one of its fields, such as `x[{}]`",
+            "pass one of its fields, such as `x[{}].copy()`",
             Bounded(&first?.repr()?.to_string_lossy())
         ));
     }
@@ -224,7 +224,7 @@ fn numbers_of(
     // The objects may be anything: the conversion is tried.
     let converted = || array.call_method1(intern!(py, "astype"), (to.to_string(),));
     if is_of_objects && is_of_numpy(to) && ok_unless_exit(py, converted())?.is_some() {
-        return Ok(format!("convert with `x.astype('{to}')`"));
+        return Ok(format!("convert with `.astype('{to}')`"));
     }
     Ok("pass numbers".to_string())
 }
