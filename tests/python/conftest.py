@@ -117,6 +117,12 @@ def require(name):
     return module
 
 
+def read_only_class():
+    """PyTorch's class of tensors that cannot be written, which 2.12 does not have."""
+    found = getattr(require("torch").utils.dlpack, "ReadOnlyTensorWrapper", None)
+    return found or pytest.skip("this PyTorch has no read-only tensors")
+
+
 def missing(runtime, reason):
     """Skips a test that needs a missing runtime, or fails it if ``DLPACK_REQUIRE`` names
     the runtime."""

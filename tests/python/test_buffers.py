@@ -202,4 +202,7 @@ def test_torch_reads_read_only_memory():
     torch = require("torch")
     tensor = FrozenArray(b"abcd", "uint8", [4])
     assert bytes(torch.frombuffer(tensor, dtype=torch.uint8)) == b"abcd"
-    assert bytes(torch.asarray(tensor)) == b"abcd"
+    assert bytes(torch.as_tensor(tensor)) == b"abcd"
+    if not torch.__version__.startswith("2.12"):
+        # Which reads the bytes of a buffer as floats.
+        assert bytes(torch.asarray(tensor)) == b"abcd"

@@ -8,7 +8,7 @@ import threading
 
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, require, run_in_a_new_process
+from conftest import check_leaks, read_only_class, require, run_in_a_new_process
 from dlpack_testing import Frozen, Single, Writable, arguments
 
 require("numpy")
@@ -699,7 +699,7 @@ def test_an_interrupt_is_raised_instead_of_advice():
 
 def test_pytorchs_read_only_tensors_are_copied_by_numpy():
     """Their methods raise."""
-    wrapper = require("torch").utils.dlpack.ReadOnlyTensorWrapper
+    wrapper = read_only_class()
     wrong = wrapper(require("torch").zeros(3))
     changed, advice = advised(arguments.writable, wrong)
     assert advice == "numpy.from_dlpack(x).copy()" and arguments.writable(changed) is changed

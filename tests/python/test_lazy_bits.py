@@ -3,7 +3,7 @@ Rule X18."""
 
 import dlpack_testing as testing
 import pytest
-from conftest import nothing_left, require
+from conftest import nothing_left, read_only_class, require
 from dlpack_testing import Floats, Writable, arguments
 
 NPU = (12, 0)
@@ -120,7 +120,7 @@ def test_a_conjugated_tensor_of_torch_is_rejected():
 def test_a_subclass_that_rejects_functions_is_read():
     """`__torch_function__` of a subclass may reject `is_neg`."""
     torch = require("torch")
-    wrapper = torch.utils.dlpack.ReadOnlyTensorWrapper
+    wrapper = read_only_class()
     assert testing.import_tensor(wrapper(torch.ones(2))).floats() == [1.0, 1.0]
     with pytest.raises(BufferError, match="negative bit"):
         testing.import_tensor(wrapper(torch._neg_view(torch.ones(2))))

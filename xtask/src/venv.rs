@@ -186,6 +186,12 @@ pub(crate) const OBJECTS: Apart = Apart {
 /// NumPy 1.
 pub(crate) const NUMPY_1: Apart =
     Apart { files: &["requirements/numpy1.txt"], link: "numpy1/venv", libraries: "numpy" };
+/// The oldest PyTorch and JAX that are supported.
+pub(crate) const OLDEST: Apart = Apart {
+    files: &["requirements/oldest.txt"],
+    link: "oldest/venv",
+    libraries: "numpy,torch,jax",
+};
 /// maturin.
 pub(crate) const WHEELS: Apart =
     Apart { files: &["requirements/wheels.txt"], link: "wheels/venv", libraries: "" };

@@ -2,7 +2,7 @@
 
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, counters, require, run_in_a_new_process
+from conftest import check_leaks, counters, read_only_class, require, run_in_a_new_process
 from dlpack_example import from_dlpack
 from dlpack_testing import arguments
 
@@ -165,7 +165,7 @@ def test_its_table_cannot_be_moved_to_another_class():
 
 def test_read_only_tensors():
     """Through the table of `ReadOnlyTensorWrapper`, which other classes do not share. Rule X6."""
-    wrapper = torch.utils.dlpack.ReadOnlyTensorWrapper
+    wrapper = read_only_class()
     assert wrapper.__dlpack_c_exchange_api__ is not torch.Tensor.__dlpack_c_exchange_api__
     tensor = torch.arange(6, dtype=torch.float32).reshape(2, 3)
     for view in (tensor, tensor.T, tensor[:, 1:]):
@@ -177,7 +177,7 @@ def test_read_only_tensors():
 def test_read_only_tensors_have_no_legacy_capsule():
     """They export the versioned struct to a request of the legacy one: a defect that
     `docs/reference.md` names."""
-    exported = torch.utils.dlpack.ReadOnlyTensorWrapper(torch.zeros(3)).__dlpack__()
+    exported = read_only_class()(torch.zeros(3)).__dlpack__()
     assert '"dltensor_versioned"' in repr(exported)
 
 

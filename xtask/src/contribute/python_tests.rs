@@ -53,6 +53,7 @@ pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> C
         "tests/python/test_array_methods.py",
         "tests/python/test_buffers.py",
         "tests/python/test_interpreters.py",
+        "tests/python/test_pending.py",
         "tests/python/peers/peer_jax.py",
         "tests/python/peers/peer_tvm_ffi.py",
     ]);
@@ -75,6 +76,31 @@ pub(crate) fn objects(context: &Context, stage: &mut Stage) -> Ending {
         .args(["tests/python/test_array_like.py", "tests/python/test_pickle.py"])
         .args(["tests/python/test_array_methods.py", "tests/python/test_buffers.py"])
         .arg("tests/python/test_data_frames.py");
+    run(&mut command, stage)
+}
+
+/// The tests of arguments, results and array-like classes with the oldest PyTorch and JAX.
+pub(crate) fn oldest_libraries(context: &Context, stage: &mut Stage) -> Ending {
+    context.modules(stage)?;
+    let checkout = &context.checkout;
+    let oldest = venv::OLDEST.ensure(checkout, Interpreter::find(checkout)?, stage)?;
+    let mut command = oldest.python(checkout);
+    command
+        .env("PYTHONPATH", checkout.modules())
+        .env("DLPACK_PYTHON_MODULES", checkout.modules())
+        .env("DLPACK_REQUIRE", oldest.required_there())
+        .args(["-m", "pytest", "-ra", "--color=no"])
+        .args(
+            ["peers/peer_torch.py", "peers/peer_jax.py"].map(|file| format!("tests/python/{file}")),
+        )
+        .args(
+            ["advice", "array_like", "buffers", "converted_arguments", "function_arguments"]
+                .map(|name| format!("tests/python/test_{name}.py")),
+        )
+        .args(
+            ["function_results", "lazy_bits", "pending"]
+                .map(|name| format!("tests/python/test_{name}.py")),
+        );
     run(&mut command, stage)
 }
 

@@ -94,6 +94,7 @@ pub(crate) const SCHEDULED: &[Step] = &[
     ("wasm32 in node", wasm::step),
     ("docs without python", docs_rs::step),
     ("interop matrix", matrix::interop_matrix),
+    ("oldest libraries", python_tests::oldest_libraries),
     ("packages", publish::packages),
     ("wheels", wheels::step),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
@@ -131,9 +132,7 @@ pub(crate) fn test(checkout: Checkout, full: bool, step: Option<&str>) -> Outcom
         return run_with(checkout, (&steps, &beside), packages, Profile::Dev, 0);
     };
     match named(&[FULL, FULL_BESIDE, SCHEDULED].concat(), step) {
-        Ok(scheduled) if full => {
-            run_with(checkout, (&scheduled, &[]), packages, Profile::Release, 0)
-        }
+        Ok(scheduled) if full => run_with(checkout, (&scheduled, &[]), packages, Profile::Dev, 0),
         Ok(_) => Err(format!("{sentence} With `--full` there is one.")),
         Err(_) => Err(sentence),
     }
