@@ -287,6 +287,39 @@ def test_advice_of_an_import_for_what_numpy_does_not_export(importing):
         importing(np.array([{}, ()], object))
 
 
+def test_no_advice_for_an_error_about_something_else():
+    """About what was requested, or of a class that exports by a method of its own."""
+
+    class Own(np.ndarray):
+        def __dlpack__(self, **keywords):
+            raise BufferError("of the class")
+
+    class Filled:
+        def fillna(self, value):
+            return floats(1)
+
+        def __dlpack__(self, **keywords):
+            raise ValueError("of the class")
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    for function in (testing.import_tensor, arguments.floats):
+        for x in (floats(1).view(Own), Filled()):
+            with pytest.raises((BufferError, ValueError), match="^of the class$"):
+                function(x)
+    for requested in [{"device": (2, 0)}, {"device": (10, 0)}, {"copy": False, "device": (2, 0)}]:
+        with pytest.raises((BufferError, ValueError)) as raised:
+            testing.import_tensor(floats(1), **requested)
+        assert "x.copy()" not in str(raised.value)
+
+
+def test_advice_for_dates_of_another_byte_order():
+    given = np.array(["2020-01-01"], ">M8[s]")
+    [(_, made)], _ = advised(testing.import_tensor, given)
+    assert made.tolist() == given.astype("int64").tolist()
+
+
 def test_advice_for_an_array_of_jax_stays_in_jax():
     """Unless the function changes the array, or JAX makes 32-bit elements by default."""
     given = require("jax").numpy.arange(3)

@@ -20,7 +20,7 @@ def nanoseconds(*loops, rounds=40, repeats=5_000):
     return best
 
 
-@pytest.mark.skipif(not testing.OPTIMIZED, reason="modules without optimization; see --full")
+@pytest.mark.skipif(not testing.OPTIMIZED, reason="modules without optimization; see `cargo xtask trust`")
 @pytest.mark.parametrize("name", ["numpy", "torch", "own"])
 def test_an_import_takes_no_longer_than_numpys(name, record_property):
     """Import and release in Rust; `np.from_dlpack` makes an array in addition."""

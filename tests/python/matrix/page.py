@@ -11,8 +11,8 @@ HEAD = """\
 
 Which tensors other libraries import from this crate's Python classes, and which tensors
 the classes import from other libraries. `cargo xtask matrix` generates this page from
-measurements. `cargo xtask test --full` measures again and fails if a cell is worse than
-on this page.
+measurements. The scheduled step `interop matrix` measures again and fails if a cell is worse
+than on this page.
 
 A tensor of a *producer* is imported by `dlpack_example.from_dlpack`, and the result is
 passed to a *consumer*. Each time all elements are compared bit by bit, and so are the

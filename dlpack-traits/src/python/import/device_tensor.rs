@@ -16,7 +16,7 @@ use crate::exchange::foreign_table::StreamFunction;
 use crate::python::capsule::pointer_named;
 use crate::python::convert::{discard, exchange_error, unless_missing};
 use crate::python::import::call_dlpack::device_of;
-use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
+use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::interpreter::deferred_drop::drain;
 use crate::python::interpreter::free_detached;
@@ -83,13 +83,13 @@ fn by_methods<B: Backend>(
     }
     let device = served::<B>(device_of(object)?)?;
     if let Some(stream) = queue_of::<B>(object, device)? {
-        let tensor = from_dlpack(object)?;
+        let tensor = import_object(object, &ImportOptions::new())?;
         // SAFETY: 1. The memory is ready for work on the queue of the object.
         return unsafe { DeviceTensor::new(tensor, stream, FreeOrder::Immediate) }
             .map_err(exchange_error);
     }
     let stream = stream_of::<B>(object.py(), table, device)?;
-    let tensor = from_dlpack_with(object, &ImportOptions::new().stream(stream.as_arg()))?;
+    let tensor = import_object(object, &ImportOptions::new().stream(stream.as_arg()))?;
     let nameless = B::RULES.decide(device, stream.handle(), StreamKind::Unspecified);
     let freed = freed::<B>(device, !matches!(nameless, Ok(SyncAction::Wait)));
     // SAFETY: 1. The producer has ordered its work before the stream. 2. On a device with a

@@ -45,9 +45,8 @@ use crate::python::import::missing_protocol::explained;
 ///
 /// # Errors
 ///
-/// `BufferError` if the object cannot export, with a cure where one is known (for an array of NumPy
-/// in another byte order, `x.astype('float32')`) and with the exception of the object as its cause; any
-/// other exception of the object as it is. `AttributeError` if it is not a tensor, with a message that
+/// What the object raises. If nothing is requested and a cure is known, that is the cause of a
+/// `BufferError` with the cure: for an array of NumPy in another byte order, `.astype('float32')`. `AttributeError` if it is not a tensor, with a message that
 /// suggests what to pass (for a list, `numpy.asarray(x)`). `BufferError` for a tensor that violates the
 /// standard.
 /// `ValueError` for a capsule that contains no tensor, or whose tensor was already
@@ -68,5 +67,5 @@ pub fn from_dlpack_with(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
-    import_object(object, options).map_err(|error| explained(object, error))
+    import_object(object, options).map_err(|error| explained(object, options, error))
 }

@@ -159,6 +159,14 @@ impl<'a> ImportOptions<'a> {
         named || self.stream_object.is_some()
     }
 
+    /// Whether every tensor meets these options: an error is then not about them.
+    pub(in crate::python) fn are_met_by_any(&self) -> bool {
+        self.device.is_none()
+            && self.copy != Some(false)
+            && !self.names_stream()
+            && self.policy == ImportPolicy::new()
+    }
+
     /// Whether the exchange table can export with these options: its function has no
     /// parameters for a device, a copy or a stream, and does not synchronize.
     pub(in crate::python) fn fits_a_table(&self) -> bool {

@@ -14,6 +14,7 @@ use crate::ffi;
 use crate::import::is_of_numpy;
 use crate::python::convert::{class_name, discard, is_exit, ok_or_discard, ok_unless_exit};
 use crate::python::import::advice::Advice;
+use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{
     check_items, check_mask, exporter_of, filled_integers,
 };
@@ -23,14 +24,23 @@ use crate::python::import::object_kind::{ObjectKind, has_numbers, kind_of_dtype}
 /// Returns the exception of an import: an `AttributeError` that suggests what to pass if the
 /// object is not a tensor, and otherwise the error itself, with a cure where one is known.
 #[cold]
-pub(in crate::python) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+pub(in crate::python) fn explained(
+    object: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+    error: PyErr,
+) -> PyErr {
     let py = object.py();
     if is_exit(py, &error) {
         return error;
     }
     let advice = Advice::Convert(None);
     let kind = match check_mask(object).and_then(|()| ObjectKind::of(object)) {
-        Ok(kind) if kind.is_tensor() => return not_exported(object, kind, &advice, error),
+        Ok(kind) if kind.is_tensor() => {
+            return match options.are_met_by_any() {
+                true => not_exported(object, kind, &advice, error),
+                false => error,
+            };
+        }
         Ok(kind) => kind,
         Err(masked) => return masked,
     };

@@ -32,13 +32,13 @@ pub(in crate::python) fn not_exported(
     let py = object.py();
     let is_buffer_error = error.get_type(py).is(py.get_type::<PyBufferError>());
     let text = match kind {
-        ObjectKind::NumPy if is_buffer_error => {
-            array_text(object, Library::NumPy, advice, &error).map(Some)
-        }
+        ObjectKind::NumPy if is_buffer_error => exports_by_numpy(object).and_then(|by_numpy| {
+            if by_numpy { array_text(object, Library::NumPy, advice, &error) } else { Ok(None) }
+        }),
         ObjectKind::Table | ObjectKind::DLPack if is_refusal(py, &error) => Library::of(object)
             .and_then(|library| match library {
                 Library::Jax if object.call_method0("is_deleted")?.is_truthy()? => Ok(None),
-                Library::Jax => array_text(object, library, advice, &error).map(Some),
+                Library::Jax => array_text(object, library, advice, &error),
                 _ => match Stored::of(object)? {
                     Some(stored) => Ok(Some(stored.text(advice))),
                     None => without_missing(object, advice),
@@ -57,13 +57,31 @@ pub(in crate::python) fn not_exported(
     }
 }
 
-/// The message for a column with missing values, such as one of Arrow, if the tensor of a copy without
-/// them is exported.
+/// Whether the array exports by the method of NumPy, and not by one of its subclass, whose error is about
+/// something else.
+fn exports_by_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let method = intern!(py, "__dlpack__");
+    let of_numpy =
+        py.import(intern!(py, "numpy"))?.getattr(intern!(py, "ndarray"))?.getattr(method)?;
+    Ok(object.get_type().getattr(method)?.is(&of_numpy))
+}
+
+/// The message for a column that says that values are missing, such as one of Arrow, if the tensor of a
+/// copy without them is exported.
 fn without_missing(object: &Bound<'_, PyAny>, advice: &Advice) -> PyResult<Option<String>> {
     let Advice::Convert(to) = *advice else { return Ok(None) };
+    let py = object.py();
+    let mut count = object.getattr_opt(intern!(py, "null_count"))?;
+    if let Some(method) = count.as_ref().filter(|count| count.is_callable()) {
+        count = Some(method.call0()?);
+    }
+    if !count.map_or(Ok(false), |count| count.is_truthy())? {
+        return Ok(None);
+    }
     let is_exported = |filled: &Bound<'_, PyAny>| {
         let tensor = import_object(filled, &ImportOptions::new());
-        Ok(ok_unless_exit(object.py(), tensor)?.is_some())
+        Ok(ok_unless_exit(py, tensor)?.is_some())
     };
     let made = filled(object, is_exported)?;
     let class = class_name(&object.get_type())?;
@@ -144,13 +162,13 @@ impl Stored {
     }
 }
 
-/// The message for an array of NumPy or JAX.
+/// The message for an array of NumPy or JAX; `None` for one of JAX whose dtype is not the reason.
 fn array_text(
     object: &Bound<'_, PyAny>,
     library: Library,
     advice: &Advice,
     error: &PyErr,
-) -> PyResult<String> {
+) -> PyResult<Option<String>> {
     let py = object.py();
     let (to, note, copy) = match *advice {
         Advice::Convert(to) => (to, "", "pass `x.copy()`"),
@@ -179,7 +197,13 @@ fn array_text(
     });
     let cure = match (letter, target) {
         // Only the layout is not exported.
-        (_, Some(to)) if is_native && is_of_numpy(to) && same == target => copy.to_string(),
+        (_, Some(to)) if is_native && is_of_numpy(to) && same == target => match library {
+            Library::Jax => return Ok(None),
+            _ => copy.to_string(),
+        },
+        ('M' | 'm', None | Some(DataType::I64)) if !is_native => {
+            format!("convert with `.astype('int64')`{note}")
+        }
         ('M' | 'm', None | Some(DataType::I64)) => "pass `x.view('int64')`".to_string(),
         ('b' | 'i' | 'u' | 'f' | 'c' | 'M' | 'm', Some(to)) if is_of_numpy(to) => {
             format!("convert with `{array}{part}.astype('{to}')`{note}")
@@ -191,18 +215,22 @@ fn array_text(
             }
             (Some(wider), None) => format!("convert with `{array}.astype('{wider}')`{note}"),
             (Some(_), Some(to)) => format!("pass a tensor of a library that exports {to}"),
-            (None, _) => numbers_of(object, &dtype, to)?,
+            (None, _) if note.is_empty() => numbers_of(object, &dtype, to)?,
+            (None, _) => NUMBERS.to_string(),
         },
     };
     let (found, reason) = (dtype.str()?, error.value(py).to_string());
     let found = found.to_string_lossy();
-    Ok(format!(
+    Ok(Some(format!(
         "{}, got an array of {}, which {exporter} does not export ({}); {cure}",
         expected(to),
         Bounded(&found),
         Bounded(reason.trim_end_matches('.'))
-    ))
+    )))
 }
+
+/// The cure where none is known.
+const NUMBERS: &str = "pass numbers";
 
 /// The cure for an array without numbers of one type: a field of a structured array, the numbers
 /// in an array of objects.
@@ -221,12 +249,13 @@ fn numbers_of(
     }
     let to = to.unwrap_or(DataType::F64);
     let is_of_objects = dtype.getattr(intern!(py, "kind"))?.extract::<char>()? == 'O';
-    // The objects may be anything: the conversion is tried.
+    // The objects may be anything: the conversion is tried. One to integers would drop fractions.
+    let is_exact = matches!(to.code(), ffi::kDLFloat | ffi::kDLComplex);
     let converted = || array.call_method1(intern!(py, "astype"), (to.to_string(),));
-    if is_of_objects && is_of_numpy(to) && ok_unless_exit(py, converted())?.is_some() {
+    if is_of_objects && is_exact && is_of_numpy(to) && ok_unless_exit(py, converted())?.is_some() {
         return Ok(format!("convert with `.astype('{to}')`"));
     }
-    Ok("pass numbers".to_string())
+    Ok(NUMBERS.to_string())
 }
 
 /// "expected float32".
