@@ -23,7 +23,7 @@ MEASURED = "*measured*"
 # A larger change, in percent, must be recorded.
 TOLERANCE = 3.0
 HEAD = """\
-# Instructions of this project's own code per operation. `cargo xtask test --full` fails
+# Instructions of this project's own code per operation. The scheduled step `instructions` fails
 # where they change by more than 3 %; `DLPACK_BLESS=1 cargo xtask bench instructions`
 # writes what is so now.
 """

@@ -1,6 +1,7 @@
 //! What can be said of the sources without running them.
 
 use crate::context::Context;
+use crate::contribute::develop::{EXAMPLE, TESTING};
 use crate::quality::miri;
 use crate::quality::nightly::TOOLCHAIN;
 use crate::report::{Ending, Stop, missing};
@@ -44,9 +45,10 @@ const OTHER_SETS: &[&str] = &[
 /// Stable-ABI modules, built apart: cargo would unify their PyO3 feature `abi3` into all
 /// crates.
 const STABLE_ABI: [&str; 2] = ["dlpack-conformance", "dlpack-doctor-python"];
-/// Targets without `std`. The second one has 32-bit addresses and no 64-bit atomics. `wasm32 in node`
-/// builds for a third one.
-const WITHOUT_STD: [&str; 2] = ["aarch64-unknown-none", "thumbv7em-none-eabihf"];
+/// Targets without `std`, or with one that fails at run time. The second and the third have
+/// 32-bit addresses; the second has no 64-bit atomics.
+const WITHOUT_STD: [&str; 3] =
+    ["aarch64-unknown-none", "thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
 
 /// `Cargo.lock` answers the manifests, and all it names is fetched.
 pub(crate) fn lock_file(context: &Context, stage: &mut Stage) -> Ending {
@@ -140,9 +142,16 @@ pub(crate) fn feature_sets(context: &Context, stage: &mut Stage) -> Ending {
     check_each(context, stage, FEATURE_SETS)
 }
 
-/// The same with all other sets.
+/// The same with all other sets, and with those of a module that is built alone.
 pub(crate) fn each_feature(context: &Context, stage: &mut Stage) -> Ending {
-    check_each(context, stage, OTHER_SETS)
+    check_each(context, stage, OTHER_SETS)?;
+    let environment = context.environment(stage)?;
+    for module in [EXAMPLE, TESTING] {
+        let mut command = cargo(&context.checkout);
+        command.env("PYO3_PYTHON", &environment.interpreter.executable);
+        stage.run(command.args(["check", "--package", module.package]))?;
+    }
+    Ok(())
 }
 
 fn check_each(context: &Context, stage: &mut Stage, sets: &[&str]) -> Ending {

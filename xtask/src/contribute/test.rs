@@ -60,6 +60,8 @@ const FULL: &[Step] = &[
     ("eigen, address sanitizer", no_python::eigen),
     ("valgrind", valgrind::deleters),
     ("cargo-deny", checks::cargo_deny),
+    ("workspaces apart", checks::workspaces_apart),
+    ("packages", publish::packages),
     ("miri, core", miri::core),
 ];
 
@@ -80,6 +82,11 @@ const FULL_BESIDE: &[Step] = &[
     ("pictures", pictures::step),
     ("example: functions", |context, stage| examples::FUNCTIONS.step(context, stage)),
     ("example: cuda-kernel", gpu_tests::example_kernel),
+    ("example: safetensors", |context, stage| examples::SAFETENSORS.step(context, stage)),
+    ("example: notebook", |context, stage| examples::NOTEBOOK.step(context, stage)),
+    ("example: ranks", examples::ranks),
+    ("example: torch-operators", |context, stage| examples::TORCH_OPERATORS.step(context, stage)),
+    ("example: jax-ffi", |context, stage| examples::JAX_FFI.step(context, stage)),
     ("example: template", examples::template),
 ];
 
@@ -90,21 +97,14 @@ pub(crate) const SCHEDULED: &[Step] = &[
     ("optimized reads", rust_tests::optimized_reads),
     ("instructions", instructions::step),
     ("each feature", checks::each_feature),
-    ("workspaces apart", checks::workspaces_apart),
     ("wasm32 in node", wasm::step),
     ("docs without python", docs_rs::step),
     ("interop matrix", matrix::interop_matrix),
     ("oldest libraries", python_tests::oldest_libraries),
-    ("packages", publish::packages),
     ("wheels", wheels::step),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
-    ("example: safetensors", |context, stage| examples::SAFETENSORS.step(context, stage)),
-    ("example: notebook", |context, stage| examples::NOTEBOOK.step(context, stage)),
     ("example: shared-memory", examples::shared_memory),
-    ("example: ranks", examples::ranks),
-    ("example: torch-operators", |context, stage| examples::TORCH_OPERATORS.step(context, stage)),
-    ("example: jax-ffi", |context, stage| examples::JAX_FFI.step(context, stage)),
     ("example: wrapped", |context, stage| examples::WRAPPED.step(context, stage)),
     ("example: coming-from", examples::coming_from),
     ("example: crates", examples::crates),
@@ -127,15 +127,17 @@ pub(crate) fn test(checkout: Checkout, full: bool, step: Option<&str>) -> Outcom
     } else {
         ([QUICK, QUICK_BESIDE], Packages::Base)
     };
-    let Err(sentence) = named(&lists.concat(), step) else {
-        let [steps, beside] = lists.map(|steps| containing(steps, step));
-        return run_with(checkout, (&steps, &beside), packages, Profile::Dev, 0);
-    };
-    match named(&[FULL, FULL_BESIDE, SCHEDULED].concat(), step) {
-        Ok(scheduled) if full => run_with(checkout, (&scheduled, &[]), packages, Profile::Dev, 0),
-        Ok(_) => Err(format!("{sentence} With `--full` there is one.")),
-        Err(_) => Err(sentence),
+    let all = [FULL, FULL_BESIDE, SCHEDULED].concat();
+    let known = if full { all.clone() } else { lists.concat() };
+    named(&known, step).map_err(|sentence| {
+        let in_full = named(&all, step).is_ok();
+        if in_full { format!("{sentence} With `--full` there is one.") } else { sentence }
+    })?;
+    let [mut steps, beside] = lists.map(|steps| containing(steps, step));
+    if full && step.is_some() {
+        steps.extend(containing(SCHEDULED, step));
     }
+    run_with(checkout, (&steps, &beside), packages, Profile::Dev, 0)
 }
 
 fn the_demo(context: &Context, stage: &mut Stage) -> Ending {

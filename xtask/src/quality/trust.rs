@@ -4,20 +4,20 @@
 use std::process::ExitCode;
 
 use crate::checkout::{Checkout, Outcome};
-use crate::context;
-use crate::contribute::{mutants, test};
+use crate::context::{self, Step};
+use crate::contribute::{mutants, python_tests, test};
 use crate::quality::{free_threaded, load, sanitize};
 use crate::venv::Packages;
 
+/// The Python tests with modules as users compile them: those of `cargo xtask test --full` are not
+/// optimized.
+const OPTIMIZED: &[Step] = &[("python tests, optimized", python_tests::python_tests)];
 /// The duration of the soak in seconds.
 const SOAK: u32 = 3_600;
 
 /// Runs all of it; the exit code says whether any failed.
 pub(crate) fn trust(checkout: Checkout) -> Outcome<ExitCode> {
-    let modules = &load::PYTHON[1..];
-    let free = free_threaded::STEPS;
-    let lists =
-        [test::SCHEDULED, sanitize::STEPS, mutants::ALL, modules, load::LOAD, free, load::SOAK];
-    let steps = lists.concat();
-    context::run_for(checkout, &steps, Packages::MOST, SOAK)
+    let own = [OPTIMIZED, test::SCHEDULED, sanitize::STEPS, mutants::ALL].concat();
+    let long = [&load::PYTHON[1..], load::LOAD, free_threaded::STEPS, load::SOAK].concat();
+    context::run_for(checkout, &[own, long].concat(), Packages::MOST, SOAK)
 }

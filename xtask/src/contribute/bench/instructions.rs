@@ -1,5 +1,5 @@
-//! `cargo xtask bench instructions`: how many instructions the hot paths take, and the step of `test
-//! --full` that does not let that change unseen. `quality/instructions/count.py` counts and compares.
+//! `cargo xtask bench instructions`: how many instructions the hot paths take, and the
+//! scheduled step that does not let that change unseen. `quality/instructions/count.py` counts and compares.
 
 use crate::checkout::{Checkout, Outcome};
 use crate::context::Context;
@@ -8,7 +8,7 @@ use crate::report::{Ending, missing};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 
-/// The step of `test --full`.
+/// The scheduled step.
 pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = valgrind::install(stage) {
         return missing("valgrind", reason);
