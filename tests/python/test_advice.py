@@ -306,7 +306,7 @@ def test_no_advice_for_an_error_about_something_else():
 
     for function in (testing.import_tensor, arguments.floats):
         for x in (floats(1).view(Own), Filled()):
-            with pytest.raises((BufferError, ValueError), match="^of the class$"):
+            with pytest.raises((BufferError, ValueError), match="^of the class"):
                 function(x)
     for requested in [{"device": (2, 0)}, {"device": (10, 0)}, {"copy": False, "device": (2, 0)}]:
         with pytest.raises((BufferError, ValueError)) as raised:
@@ -316,7 +316,8 @@ def test_no_advice_for_an_error_about_something_else():
 
 def test_advice_for_dates_of_another_byte_order():
     given = np.array(["2020-01-01"], ">M8[s]")
-    [(_, made)], _ = advised(testing.import_tensor, given)
+    [(advice, made)], _ = advised(testing.import_tensor, given)
+    EXECUTED.add(advice)
     assert made.tolist() == given.astype("int64").tolist()
 
 
@@ -434,6 +435,7 @@ def test_every_expression_of_the_sources_was_evaluated():
     test_advice_for_one_array_in_place_of_a_list()
     test_advice_for_a_device()
     test_advice_of_an_import_for_what_numpy_does_not_export(testing.import_tensor)
+    test_advice_for_dates_of_another_byte_order()
     root = os.path.join(os.path.dirname(__file__), "..", "..", SOURCES)
     texts = []
     for folder in ["argument", "import"]:

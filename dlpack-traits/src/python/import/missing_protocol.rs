@@ -36,10 +36,10 @@ pub(in crate::python) fn explained(
     let advice = Advice::Convert(None);
     let kind = match check_mask(object).and_then(|()| ObjectKind::of(object)) {
         Ok(kind) if kind.is_tensor() => {
-            return match options.are_met_by_any() {
-                true => not_exported(object, kind, &advice, error),
-                false => error,
-            };
+            if !options.are_met_by_any() {
+                return error;
+            }
+            return not_exported(object, kind, &advice, error);
         }
         Ok(kind) => kind,
         Err(masked) => return masked,
