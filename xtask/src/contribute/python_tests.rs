@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::interpreter::Interpreter;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
-use crate::venv::{self, Environment};
+use crate::venv::{self, Apart, Environment};
 
 /// The Python tests against the modules in `target/python`.
 pub(crate) fn python_tests(context: &Context, stage: &mut Stage) -> Ending {
@@ -63,57 +63,57 @@ pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> C
 /// The tests of objects as arrays and in other processes, in an environment with pandas,
 /// scikit-learn, joblib, Dask and Ray.
 pub(crate) fn objects(context: &Context, stage: &mut Stage) -> Ending {
-    context.modules(stage)?;
-    let checkout = &context.checkout;
-    let libraries = venv::OBJECTS.ensure(checkout, Interpreter::find(checkout)?, stage)?;
-    let mut command = libraries.python(checkout);
-    command
-        // Other processes find the modules there too.
-        .env("PYTHONPATH", checkout.modules())
-        .env("DLPACK_PYTHON_MODULES", checkout.modules())
-        .env("DLPACK_REQUIRE", libraries.required_there())
-        .args(["-m", "pytest", "-ra", "--color=no"])
-        .args(["tests/python/test_array_like.py", "tests/python/test_pickle.py"])
-        .args(["tests/python/test_array_methods.py", "tests/python/test_buffers.py"])
-        .arg("tests/python/test_data_frames.py");
-    run(&mut command, stage)
+    apart(
+        context,
+        stage,
+        &venv::OBJECTS,
+        &[
+            "test_array_like.py",
+            "test_pickle.py",
+            "test_array_methods.py",
+            "test_buffers.py",
+            "test_data_frames.py",
+        ],
+    )
 }
 
 /// The tests of arguments, results and array-like classes with the oldest PyTorch and JAX.
 pub(crate) fn oldest_libraries(context: &Context, stage: &mut Stage) -> Ending {
-    context.modules(stage)?;
-    let checkout = &context.checkout;
-    let oldest = venv::OLDEST.ensure(checkout, Interpreter::find(checkout)?, stage)?;
-    let mut command = oldest.python(checkout);
-    command
-        .env("PYTHONPATH", checkout.modules())
-        .env("DLPACK_PYTHON_MODULES", checkout.modules())
-        .env("DLPACK_REQUIRE", oldest.required_there())
-        .args(["-m", "pytest", "-ra", "--color=no"])
-        .args(
-            ["peers/peer_torch.py", "peers/peer_jax.py"].map(|file| format!("tests/python/{file}")),
-        )
-        .args(
-            ["advice", "array_like", "buffers", "converted_arguments", "function_arguments"]
-                .map(|name| format!("tests/python/test_{name}.py")),
-        )
-        .args(
-            ["function_results", "lazy_bits", "pending"]
-                .map(|name| format!("tests/python/test_{name}.py")),
-        );
-    run(&mut command, stage)
+    apart(
+        context,
+        stage,
+        &venv::OLDEST,
+        &[
+            "peers/peer_torch.py",
+            "peers/peer_jax.py",
+            "test_advice.py",
+            "test_array_like.py",
+            "test_buffers.py",
+            "test_converted_arguments.py",
+            "test_function_arguments.py",
+            "test_function_results.py",
+            "test_lazy_bits.py",
+            "test_pending.py",
+        ],
+    )
 }
 
 /// The tests of NumPy's C API with NumPy 1; the other steps have NumPy 2.
 pub(crate) fn numpy_1(context: &Context, stage: &mut Stage) -> Ending {
+    apart(context, stage, &venv::NUMPY_1, &["test_numpy_arrays.py"])
+}
+
+/// Runs tests in an environment of its own, with the modules that were built for the first one.
+fn apart(context: &Context, stage: &mut Stage, packages: &Apart, tests: &[&str]) -> Ending {
     context.modules(stage)?;
     let checkout = &context.checkout;
-    let numpy = venv::NUMPY_1.ensure(checkout, Interpreter::find(checkout)?, stage)?;
-    let mut command = numpy.python(checkout);
+    let environment = packages.ensure(checkout, Interpreter::find(checkout)?, stage)?;
+    let mut command = pytest_of(checkout, &environment);
     command
+        // Other processes find the modules there too.
         .env("PYTHONPATH", checkout.modules())
         .env("DLPACK_PYTHON_MODULES", checkout.modules())
-        .env("DLPACK_REQUIRE", numpy.required_there())
-        .args(["-m", "pytest", "-ra", "--color=no", "tests/python/test_numpy_arrays.py"]);
+        .env("DLPACK_REQUIRE", environment.required_there())
+        .args(tests.iter().map(|test| format!("tests/python/{test}")));
     run(&mut command, stage)
 }
