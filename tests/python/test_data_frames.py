@@ -128,6 +128,18 @@ def test_missing_bools_are_not_converted():
         assert arguments.converted(eval(advice, {"x": x}), "bool").tolist() == [True, False]
 
 
+def test_missing_values_of_an_import():
+    """NumPy makes objects of some of them; the advice makes numbers."""
+    pandas = require("pandas")
+    for x in [*nullable_columns(), pandas.array([True, None], dtype="boolean")]:
+        with pytest.raises(AttributeError, match="not a tensor") as raised:
+            testing.import_tensor(x)
+        [advice] = re.findall(r"`(numpy\.[^`]*)`", str(raised.value))
+        made = eval(advice, {"numpy": np, "x": x})
+        assert made.dtype.kind in "bif" and made[0] == 1, advice
+        testing.import_tensor(made)
+
+
 def test_missing_values_that_are_not_the_reason():
     pandas = require("pandas")
     for x in [pandas.Series([1.5, None]), pandas.array([1.5, None], dtype="Float64")]:

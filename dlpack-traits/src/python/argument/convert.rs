@@ -25,7 +25,7 @@ use crate::python::import::missing_values::{
     check_items, check_mask, check_mask_of, computed, filled,
 };
 use crate::python::import::not_exported::{Stored, expected, not_exported, wider};
-use crate::python::import::object_kind::{ObjectKind, has};
+use crate::python::import::object_kind::{NUMBERS, ObjectKind, has};
 use crate::python::interpreter::detached;
 
 /// An array argument that is converted if it has another dtype, or if it is not a tensor: a list,
@@ -324,7 +324,7 @@ fn by_numpy<'py>(
                     wider(&dtype.getattr(intern!(py, "name"))?.extract::<String>()?)
                 {
                     array.call_method1(intern!(py, "astype"), (wider,))?
-                } else if "biufc".contains(number) {
+                } else if NUMBERS.contains(number) {
                     // Another order of bytes, or strides that are not a multiple of an element.
                     let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
                     numpy.call_method1(intern!(py, "array"), (&array, native))?

@@ -15,11 +15,9 @@ use crate::import::is_of_numpy;
 use crate::python::convert::{class_name, discard, is_exit, ok_or_discard, ok_unless_exit};
 use crate::python::import::advice::Advice;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{
-    check_items, check_mask, exporter_of, filled_integers,
-};
+use crate::python::import::missing_values::{check_items, check_mask, exporter_of, filled_numbers};
 use crate::python::import::not_exported::not_exported;
-use crate::python::import::object_kind::{ObjectKind, has_numbers, kind_of_dtype};
+use crate::python::import::object_kind::{NUMBERS, ObjectKind, has_numbers, kind_of_dtype};
 
 /// Returns the exception of an import: an `AttributeError` that suggests what to pass if the
 /// object is not a tensor, and otherwise the error itself, with a cure where one is known.
@@ -116,22 +114,28 @@ pub(in crate::python) fn text_of(
             }
             _ => "`numpy.frombuffer(x, 'uint8')`".to_string(),
         },
-        Advice::Convert(Some(dtype)) if is_of_numpy(dtype) => {
-            if kind == ObjectKind::Array
-                && matches!(dtype.code(), ffi::kDLInt | ffi::kDLUInt | ffi::kDLBool)
-            {
-                if let Some(filled) = filled_integers(object)? {
+        Advice::Convert(dtype) => {
+            let dtype = dtype.filter(|&dtype| is_of_numpy(dtype));
+            let as_dtype = dtype.map(|dtype| format!(", '{dtype}'")).unwrap_or_default();
+            let kinds = match dtype.map(DataType::code) {
+                None => NUMBERS,
+                Some(ffi::kDLInt | ffi::kDLUInt | ffi::kDLBool) => "biu",
+                // Missing ones are NaN.
+                Some(_) => "",
+            };
+            if kind == ObjectKind::Array && !kinds.is_empty() {
+                if let Some(filled) = filled_numbers(object, kinds)? {
                     return Ok(format!(
-                        "{found}; pass `numpy.asarray({filled}, '{dtype}')` with a value for \
+                        "{found}; pass `numpy.asarray({filled}{as_dtype})` with a value for \
                          missing ones"
                     ));
                 }
             }
-            let is_halved = object.is_instance_of::<PyComplex>() && !dtype.is_complex();
+            let is_halved = dtype.is_some_and(|dtype| !dtype.is_complex())
+                && object.is_instance_of::<PyComplex>();
             let part = if is_halved { ".real" } else { "" };
-            format!("`numpy.asarray(x{part}, '{dtype}')`")
+            format!("`numpy.asarray(x{part}{as_dtype})`")
         }
-        Advice::Convert(_) => "`numpy.asarray(x)`".to_string(),
     };
     Ok(format!("{found}; pass {expression}"))
 }
@@ -155,7 +159,7 @@ fn makes_numbers(
     let dtype = dtype.filter(|&dtype| is_of_numpy(dtype)).map(|dtype| dtype.to_string());
     let array = numpy.call_method1(intern!(py, "asarray"), (object, dtype));
     let kind = array.and_then(|array| kind_of_dtype(&array));
-    Ok(matches!(ok_unless_exit(py, kind)?, Some(Some('b' | 'i' | 'u' | 'f' | 'c'))))
+    Ok(ok_unless_exit(py, kind)?.flatten().is_some_and(|kind| NUMBERS.contains(kind)))
 }
 
 /// Returns the second error. The first is its cause, unless it only repeats that a method is

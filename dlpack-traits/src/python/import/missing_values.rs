@@ -230,18 +230,22 @@ pub(in crate::python) fn filled<'py>(
     Ok(None)
 }
 
-/// As [`filled`], if NumPy makes an array of integers or `bool` of that only, and not of the object.
+/// As [`filled`], if NumPy makes an array with one of these kinds of that only, and not of the
+/// object.
 ///
 /// # Errors
 ///
 /// Those of [`filled`].
 #[cold]
-pub(in crate::python) fn filled_integers(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+pub(in crate::python) fn filled_numbers(
+    object: &Bound<'_, PyAny>,
+    kinds: &str,
+) -> PyResult<Option<String>> {
     let py = object.py();
-    let is_of_integers = |object: &Bound<'_, PyAny>| -> PyResult<bool> {
+    let is_made = |object: &Bound<'_, PyAny>| -> PyResult<bool> {
         let array =
             py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (object,));
-        Ok(matches!(kind_of_dtype(&array?)?, Some('b' | 'i' | 'u')))
+        Ok(kind_of_dtype(&array?)?.is_some_and(|kind| kinds.contains(kind)))
     };
-    filled(object, |filled| Ok(is_of_integers(filled)? && !is_of_integers(object)?))
+    filled(object, |filled| Ok(is_made(filled)? && !is_made(object)?))
 }

@@ -131,6 +131,9 @@ fn holds(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     Ok(ok_unless_exit(py, found)?.is_some_and(|found| !found.is_none()))
 }
 
+/// The kinds of NumPy's dtypes whose elements are numbers.
+pub(in crate::python) const NUMBERS: &str = "biufc";
+
 /// Whether the dtype that an object states, or else the format of its buffer, is one of numbers or
 /// `bool`; `None` if it states none that NumPy describes by a `kind`.
 ///
@@ -143,7 +146,7 @@ pub(in crate::python) fn has_numbers(object: &Bound<'_, PyAny>) -> PyResult<Opti
         return Ok(Some(false));
     }
     if let Some(kind) = kind_of_dtype(object)? {
-        return Ok(Some("biufc".contains(kind)));
+        return Ok(Some(NUMBERS.contains(kind)));
     }
     let py = object.py();
     let format = || PyMemoryView::from(object)?.getattr(intern!(py, "format"))?.extract::<String>();
