@@ -63,7 +63,7 @@ impl Bench {
             Self::Python => python(context),
             Self::Table => {
                 Build { python: context.environment()?.executable(), ..context.build()? }
-                    .run(&context.stage, &[EXAMPLE])?;
+                    .run(context, &[EXAMPLE])?;
                 program(context, "table", "table", "dlpack-bench-table")
             }
             Self::Size => script(context, "bench/python/builds.py size"),
@@ -121,9 +121,9 @@ fn python(context: &Context) -> Ending {
             modules: folder.clone(),
             ..Build::below(&folder, &environment.executable(), Profile::Release)
         };
-        build.run(&context.stage, &[module("dlpack-bench-python", "dlpack_bench_python")])?;
+        build.run(context, &[module("dlpack-bench-python", "dlpack_bench_python")])?;
     }
-    context.build()?.run(&context.stage, &[EXAMPLE])?;
+    context.build()?.run(context, &[EXAMPLE])?;
     let mut rows = environment.python("bench/python/rows.py");
     Ok(context.show(rows.arg(&place).arg(target("bench/python.json")))?)
 }
@@ -140,7 +140,7 @@ pub(crate) fn page(context: &Context) -> Ending {
 
 /// Counts the instructions of the hot paths, and compares them with the record.
 pub(crate) fn instructions(context: &Context) -> Ending {
-    tools::valgrind(&context.stage)?;
+    tools::valgrind(context)?;
     let mut script = context.environment()?.python("quality/instructions/count.py");
     Ok(context.show(script.arg(target("")))?)
 }
@@ -156,9 +156,9 @@ fn functions(context: &Context) -> Ending {
         target: place.clone(),
         ..Build::below(&place, &environment.executable(), Profile::Release)
     };
-    build.run(&context.stage, &[FUNCTIONS])?;
+    build.run(context, &[FUNCTIONS])?;
     let sources = root().join("examples/functions/twins/rust-numpy");
-    Build { sources, ..build.clone() }.run(&context.stage, &[twin])?;
+    Build { sources, ..build.clone() }.run(context, &[twin])?;
     for program in ["nanobind/build.py", "compare.py"] {
         let line = format!("examples/functions/twins/{program}");
         context.run(environment.python(&line).arg(&build.modules))?;

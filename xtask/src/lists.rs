@@ -95,7 +95,7 @@ const FULL: [&[Step]; 2] = [
         step("oldest rust", rust::oldest_rust).builds(&["oldest-rust"]),
         NO_PYTHON,
         EIGEN,
-        VALGRIND.builds(&["valgrind"]),
+        VALGRIND,
         CARGO_DENY,
         // Their commands are too long for this: what they take of the crate's sources is still
         // there. Nothing is linked, so nothing of libFuzzer, which is C++, has to be compiled.
@@ -185,7 +185,7 @@ const SANITIZE: &[Step] = &[
     step("thread sanitizer", sanitizers::thread),
     step("cargo-careful", sanitizers::careful),
     VALGRIND,
-    step("valgrind, cpython", sanitizers::cpython_under_valgrind),
+    step("valgrind, cpython", sanitizers::cpython_under_valgrind).builds(&["valgrind"]),
     step("cpython, address sanitizer", sanitizers::cpython_with_address_sanitizer),
     NO_PYTHON,
     EIGEN,

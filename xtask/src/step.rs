@@ -76,7 +76,7 @@ impl Step {
             }
             Work::Pytest(packages, files) => {
                 context.modules()?;
-                let environment = environment::ensure(&context.stage, packages)?;
+                let environment = environment::ensure(context, packages)?;
                 let files: Vec<_> =
                     files.split_whitespace().map(|file| format!("tests/python/{file}")).collect();
                 let mut command = environment.pytest("", "");
@@ -131,7 +131,7 @@ pub(crate) fn run_command(
     let context =
         Context::new(Stage::begin(name, name, Screen::Shown)?, packages, Profile::Release);
     let ending = body(&context);
-    let (result, _) = end(&context.stage, ending);
+    let (result, _) = end(&context, ending);
     Ok(if result == "failed" { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn run_lists(
                 none => none.insert(Context::new(stage, packages, profile)),
             };
             let ending = step.run(context);
-            let (result, remark) = end(&context.stage, ending);
+            let (result, remark) = end(context, ending);
             rows.push(Row { name: step.name, result, remark, seconds: context.seconds() });
         }
         Ok(rows)

@@ -58,7 +58,7 @@ pub(crate) fn python_simulated(context: &Context) -> Ending {
 /// `examples/cuda-kernel` with arrays on the simulator.
 pub(crate) fn example_kernel(context: &Context) -> Ending {
     let environment = context.modules()?;
-    context.build()?.run_for(&context.stage, &[KERNEL], &environment.python(""))?;
+    context.build()?.run_for(context, &[KERNEL], &environment.python(""))?;
     on_simulator(context, "tests/python/gpus/example_kernel.py")
 }
 
@@ -75,9 +75,9 @@ fn on_simulator(context: &Context, tests: &str) -> Ending {
 pub(crate) fn vulkan_installed(context: &Context) -> Ending {
     let has_driver = || chosen() || lavapipe().is_some();
     // The tests report what cannot be installed.
-    drop(tools::install(&context.stage, "lavapipe", LAVAPIPE_PACKAGES, has_driver));
+    drop(tools::install(context, "lavapipe", LAVAPIPE_PACKAGES, has_driver));
     let has_layer = || Path::new(LAYER).exists();
-    drop(tools::install(&context.stage, "the validation layer", LAYER_PACKAGES, has_layer));
+    drop(tools::install(context, "the validation layer", LAYER_PACKAGES, has_layer));
     vulkan(context)
 }
 
@@ -116,7 +116,7 @@ fn wgpu_native(context: &Context) -> Ending<Option<PathBuf>> {
     if let Some(library) = std::env::var_os(WGPU_NATIVE) {
         return Ok(Some(library.into()));
     }
-    let installed = context.environment()?.install_apart(&context.stage, "webgpu", "webgpu");
+    let installed = context.environment()?.install_apart(context, "webgpu", "webgpu");
     let library = target("webgpu/wgpu/resources/libwgpu_native-release.so");
     if installed.is_ok() && library.exists() {
         return Ok(Some(library));
@@ -144,7 +144,7 @@ fn lavapipe() -> Option<PathBuf> {
 pub(crate) fn runtimes(context: &Context) -> Ending {
     let has_wheels = cfg!(all(target_os = "linux", target_arch = "x86_64"));
     need(has_wheels, RUNTIMES, "they have wheels for Linux on x86-64 only")?;
-    let environment = match environment::ensure(&context.stage, &DEVICES) {
+    let environment = match environment::ensure(context, &DEVICES) {
         Ok(environment) => environment,
         Err(sentence) => return missing(RUNTIMES, sentence),
     };
@@ -173,7 +173,7 @@ pub(crate) fn runtimes(context: &Context) -> Ending {
         context.run_tests(&mut command)?;
     }
     let build = context.build()?;
-    build.run(&context.stage, &[EXAMPLE, FUNCTIONS, TESTING])?;
+    build.run(context, &[EXAMPLE, FUNCTIONS, TESTING])?;
     let required = [RUNTIMES, FUNCTIONS.name].join(",");
     for files in [&[&intel][..], &[&pocl, &intel]] {
         let mut command = environment.pytest(&required, "");

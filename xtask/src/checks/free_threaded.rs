@@ -113,7 +113,7 @@ pub(crate) fn builds(context: &Context) -> Ending {
 /// with an error.
 pub(crate) fn thread_sanitizer(context: &Context) -> Ending {
     sanitizers::nightly(SANITIZED.tool)?;
-    tools::miri(&context.stage, SANITIZED.tool)?;
+    tools::miri(context, SANITIZED.tool)?;
     run(context, &SANITIZED)
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn run(context: &Context, python: &Python) -> Ending {
             copy_sources(root(), &build.sources)?;
             pin_pyo3(context, &build.sources, version)?;
         }
-        build.run(&context.stage, &[EXAMPLE, TESTING])?;
+        build.run(context, &[EXAMPLE, TESTING])?;
         let mut tests = python_of(&executable, &build.modules, &home);
         tests.words("-m pytest -ra --color=no -p no:cacheprovider DLPACK_REQUIRE=numpy");
         tests.current_dir(root()).env("DLPACK_PYTHON_MODULES", &build.modules);
@@ -165,17 +165,19 @@ fn interpreter(context: &Context, python: &Python) -> Ending<(PathBuf, PathBuf)>
     let pip = &context.environment()?.interpreter.executable;
     let sanitizer = if python.sanitized { "-tsan" } else { "" };
     let name = format!("free-threaded-{}{sanitizer}-{RECIPE}", python.version);
-    let home = made_once(&context.stage, &name, "finished", |home| {
+    let home = made_once(context, &name, "finished", |home| {
         let mut build = Command::new(root().join("quality/free-threaded.sh"));
         build.arg(python.version).arg(home).arg(pip);
         context.run(build.arg(if python.sanitized { "yes" } else { "no" }).args(python.packages))
     });
-    let Ok(home) = home else {
-        let last = context.logged().lines().last().unwrap_or_default().to_owned();
-        return missing(python.tool, last);
-    };
-    let executable = home.join(format!("bin/python{}t", python.version));
-    Ok((home, executable))
+    match home {
+        Ok(home) => Ok((home.clone(), home.join(format!("bin/python{}t", python.version)))),
+        Err(error) => {
+            // The last line that the script prints says what is missing.
+            let log = context.logged();
+            missing(python.tool, format!("{} ({error})", log.lines().last().unwrap_or_default()))
+        }
+    }
 }
 
 /// Builds the wheels of the tools and of a project that was made from the template for the versions
@@ -205,9 +207,9 @@ pub(crate) fn wheels(context: &Context) -> Ending {
                 let has_features = if features.is_empty() { "" } else { "--features" };
                 let options = format!("{options} {has_features} {features}");
                 let paths = [folder, &place.join(module), &target("free-threaded/wheels/target")];
-                let wheel = wheels::build_wheel(&context.stage, &executable, paths, &options)?;
+                let wheel = wheels::build_wheel(context, &executable, paths, &options)?;
                 let unpacking = &context.environment()?.interpreter.executable;
-                wheels::unpack(&context.stage, unpacking, &wheel, &modules, module)?;
+                wheels::unpack(context, unpacking, &wheel, &modules, module)?;
                 let python = || {
                     let mut command = python_of(&executable, &modules, &home);
                     command.current_dir(folder);

@@ -140,7 +140,7 @@ pub(crate) fn other_targets(context: &Context) -> Ending {
 
 /// Runs the tests with threads under both aliasing models, with many more seeds.
 pub(crate) fn many_seeds(context: &Context) -> Ending {
-    tools::miri(&context.stage, "miri")?;
+    tools::miri(context, "miri")?;
     for model in ["", TREE] {
         context.run(&mut with_seeds(&format!("{STRICT} {model}"), MANY_SEEDS))?;
     }
@@ -150,7 +150,7 @@ pub(crate) fn many_seeds(context: &Context) -> Ending {
 /// Builds these test programs with each of some options, and runs one on each processor: Miri
 /// interprets a program on one, whatever threads the program starts.
 fn run_programs(context: &Context, flags: &str, options: &[&str], names: &[&str]) -> Ending {
-    tools::miri(&context.stage, "miri")?;
+    tools::miri(context, "miri")?;
     let mut jobs = Vec::new();
     for name in names {
         for option in options {

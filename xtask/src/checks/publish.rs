@@ -81,7 +81,7 @@ pub(crate) fn semver(context: &Context) -> Ending {
     let Some(last) = answer_of("git", &tag) else {
         return missing("semver", "there is no release to compare with (no tag v*)");
     };
-    let Ok(folder) = tools::cargo_tool(&context.stage, "cargo-semver-checks") else {
+    let Ok(folder) = tools::cargo_tool(context, "cargo-semver-checks") else {
         return missing("semver", "cargo-semver-checks cannot be installed");
     };
     let line = "semver-checks --package dlpack-traits --all-features --baseline-rev";
@@ -90,7 +90,7 @@ pub(crate) fn semver(context: &Context) -> Ending {
 
 /// Every feature alone, and beside every other.
 pub(crate) fn powerset(context: &Context) -> Ending {
-    let folder = tools::cargo_tool(&context.stage, "cargo-hack")?;
+    let folder = tools::cargo_tool(context, "cargo-hack")?;
     let line = "RUSTFLAGS=--deny=warnings hack check --package dlpack-traits --lib \
                 --feature-powerset --depth 2";
     Ok(context.run(cargo(line).finds_programs_in(&folder).builds_in("powerset"))?)

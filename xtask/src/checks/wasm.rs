@@ -44,7 +44,7 @@ pub(crate) fn run(context: &Context) -> Ending {
                 --features=dlpack-traits/derive,dlpack-traits/half";
     let triple = "wasm32-unknown-unknown";
     let parts = "std,panic_abort";
-    let mut command = tools::cargo_for(&context.stage, triple, "wasm32", parts, line)?;
+    let mut command = tools::cargo_for(context, triple, "wasm32", parts, line)?;
     command.args(PROGRAMS.iter().map(|name| format!("--test={name}")));
     let output = context.output_of(&mut command)?;
     let programs = executables(&output);

@@ -36,12 +36,12 @@ pub(crate) fn run(context: &Context) -> Ending {
         let out = place.join(tool.folder.file_name().unwrap_or_default());
         let python = &environment.interpreter.executable;
         let paths = [&tool.folder, &out, &place.join("target")];
-        let wheel = build_wheel(&context.stage, python, paths, "--locked")?;
+        let wheel = build_wheel(context, python, paths, "--locked")?;
         try_clean(context, &tool, &wheel)?;
         context.note(format!("{} works where nothing else is installed", tool.module));
         // The folder is not that of the modules of this checkout, which other steps use at the
         // same time.
-        unpack(&context.stage, python, &wheel, &unpacked, tool.module)?;
+        unpack(context, python, &wheel, &unpacked, tool.module)?;
         let list = entry(&unpacked, &format!("{}-", tool.module))?.join("sboms");
         if !list.is_dir() {
             return Err(format!("{} has no list of its crates (sboms).", wheel.display()).into());

