@@ -1,4 +1,4 @@
-//! What the steps of a list share: the environment, and the modules that were built for it.
+//! The environment that the steps of a list share, and the modules that were built for it.
 
 use std::cell::OnceCell;
 use std::ops::Deref;
@@ -11,7 +11,7 @@ use crate::modules::{Build, EXAMPLE, Profile, TESTED, TESTING};
 use crate::outcome::{Ending, Outcome, Stop};
 use crate::stage::Stage;
 
-/// What steps share, and the stage of the one that runs.
+/// The environment and the modules that steps share, and the stage of the step that runs.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) stage: Stage,

@@ -119,7 +119,7 @@ impl Environment {
         names.collect::<Vec<_>>().join(",")
     }
 
-    /// pytest, which may not skip tests of what is [`required`](Self::required).
+    /// pytest, which may not skip tests of [`required`](Self::required) libraries.
     pub(crate) fn pytest(&self, more: &str, line: &str) -> Command {
         let mut command = self.python("-m pytest -ra --color=no");
         command.env("DLPACK_REQUIRE", self.required(more)).args(line.split_whitespace());
@@ -147,7 +147,7 @@ impl Environment {
     }
 
     /// A folder below `target/` with the packages of a file in `requirements`, without those that
-    /// they need: files that are no modules of Python.
+    /// they need: for files that are not modules of Python.
     pub(crate) fn install_apart(
         &self,
         stage: &Stage,

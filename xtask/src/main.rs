@@ -1,9 +1,14 @@
 //! The project's own commands, run as `cargo xtask <command>`.
 //!
-//! Each layer uses those below it: the command line (this file), lists of steps (`lists`), what the
-//! steps do (`examples`, `mutants`, `bench`, `pictures`, `checks`, `rules`), what steps are (`step`,
-//! `context`), Python (`modules`, `environment`), programs (`tools`, `stage`, `command`,
-//! `interpreter`), and files (`checkout`, `outcome`).
+//! Each layer imports from those below it:
+//!
+//! 1. the command line: this file;
+//! 2. `lists`: the steps of each command, by name;
+//! 3. `mutants`, `pictures`, `bench`, `examples`, `checks`, `rules`: the functions of the steps;
+//! 4. `step`, `context`: how a list of steps runs, and what its steps share;
+//! 5. `modules`, `environment`: extension modules and virtual environments of Python;
+//! 6. `tools`, `stage`, `command`, `interpreter`: other programs, their logs and installation;
+//! 7. `checkout`, `outcome`: files, and the types of results.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::std_instead_of_core, reason = "a program for a machine that has std")]

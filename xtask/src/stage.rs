@@ -17,10 +17,10 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 /// How many lines of a failing stage's log are printed.
 const TAIL: usize = 80;
 
-/// When the lines of a stage are printed, and what else its programs do on the screen.
+/// When the lines of a stage are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Screen {
-    /// At once. What a program shows is on the screen too.
+    /// At once, and programs of [`Stage::show`] print to the screen too.
     Shown,
     /// At once.
     Direct,
@@ -149,7 +149,8 @@ impl Stage {
         Ok((passed, format!("$ {}\n{}", spell(command), text_of(&path))))
     }
 
-    /// Runs a program that shows something: on the screen where it is the command of the user.
+    /// Runs a program whose output is for the user of a command: it prints to the screen, and to the
+    /// log in a list of steps.
     pub(crate) fn show(&self, command: &mut Command) -> Outcome {
         if self.screen != Screen::Shown {
             return self.run(command);

@@ -24,7 +24,7 @@ pub(crate) struct Step {
     built: &'static [&'static str],
 }
 
-/// What a step does.
+/// The work of a step.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     /// Command lines of cargo, one after the other.
@@ -34,7 +34,7 @@ enum Work {
     /// Files in `tests/python`, run by pytest in an environment of its own with the modules that were
     /// built for the first one.
     Pytest(&'static Packages, &'static str),
-    /// Anything else.
+    /// A function.
     Run(fn(&Context) -> Ending),
 }
 

@@ -149,7 +149,7 @@ pub(crate) fn runtimes(context: &Context) -> Ending {
         Err(sentence) => return missing(RUNTIMES, sentence),
     };
     let packages = environment.packages();
-    // The folder of OpenCL's loader, of what that needs, and of Intel's runtime, which has USM.
+    // The folder of OpenCL's loader, of its libraries, and of Intel's runtime, which has USM.
     let libraries = environment.place().join("venv/lib");
     let intel = libraries.join("libintelocl.so");
     // A runtime without USM.

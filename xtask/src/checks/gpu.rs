@@ -1,4 +1,4 @@
-//! `cargo xtask gpu`: what only a GPU can show.
+//! `cargo xtask gpu`: checks that need a GPU.
 //!
 //! A machine with a GPU may have neither Rust nor a network. So everything that the checks need
 //! is first built into a folder, the bundle, which any such machine can run: test programs, an

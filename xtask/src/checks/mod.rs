@@ -1,4 +1,4 @@
-//! What steps check.
+//! The checks: tests, lints, sanitizers, packages.
 
 pub(crate) mod devices;
 pub(crate) mod free_threaded;

@@ -99,7 +99,7 @@ fn compile_each(context: &Context, sets: &str) -> Ending {
     Ok(())
 }
 
-/// The runtime builds where there is no `std` to be linked by accident.
+/// The runtime builds for targets without `std`.
 pub(crate) fn target_without_std(context: &Context) -> Ending {
     let line = "check --package=dlpack-traits --no-default-features --features=derive,half";
     for triple in WITHOUT_STD {

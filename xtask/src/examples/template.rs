@@ -12,7 +12,7 @@ use crate::environment::pip;
 use crate::interpreter::Interpreter;
 use crate::outcome::{Ending, Outcome};
 
-/// Fails unless mypy rejects names that the stub does not have, and an argument that is no array.
+/// Fails unless mypy rejects names that the stub does not have, and an argument that is not an array.
 const REJECTED: &str = "
 import subprocess, sys
 code = 'import my_tensors; my_tensors.Image.gradient(1, 1).nothing; my_tensors.nothing; my_tensors.mean([1])'
@@ -73,7 +73,7 @@ pub(super) fn run(context: &Context) -> Ending {
         .env("LD_LIBRARY_PATH", &interpreter.libraries);
     context.run(&mut tests)?;
 
-    // Of two more modules, in the environment that has mypy.
+    // Stubs of two more modules, in the environment that has mypy.
     let functions = root().join("examples/functions");
     let generated = target("template/stubs/array_functions.pyi");
     stub(&functions, "array_functions", &generated)?;
@@ -112,7 +112,7 @@ fn with_maturin(context: &Context, project: &Path, command: &str, out: &Path) ->
     context.run(maturin.arg("--out").arg(out))
 }
 
-/// Writes the stub that PyO3 describes, which a tool completes by what the classes have at run time.
+/// Writes the stub that PyO3 describes; a tool adds the methods that classes have at run time.
 fn make_stub(context: &Context, project: &Path, name: &str, out: &Path, python: &Path) -> Outcome {
     let folder = target("template/stubs").join(name);
     with_maturin(context, project, "generate-stubs", &folder)?;

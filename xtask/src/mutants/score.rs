@@ -1,5 +1,5 @@
 //! `cargo xtask mutants --score`: the share of small mistakes in the core that some test
-//! notices. `quality/mutants/score` does the work; this is what it needs.
+//! notices. `quality/mutants/score` counts it; this lists the mutants and builds that program.
 
 use std::process::Command;
 
