@@ -1,9 +1,10 @@
 //! Tests in Rust, and checks of the crates as cargo builds them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::checkout::{entry, root, target};
+use crate::checkout::{entry, read, root, target, write};
 use crate::command::{NIGHTLY, Words as _, answer_of, cargo, cargo_of};
 use crate::context::Context;
 use crate::environment::{self, DENY, made_once};
@@ -193,17 +194,17 @@ pub(crate) fn public_interface(context: &Context, bless: bool) -> Ending {
     };
     let place = root().join(INTERFACE);
     if bless {
-        crate::checkout::write(&place, found)?;
+        write(&place, found)?;
         context.note(format!("{INTERFACE} is written; read what changed in it"));
         return Ok(());
     }
-    let reviewed = crate::checkout::read(&place)?;
-    if found == reviewed {
+    let reviewed = read(&place)?;
+    // The order of the lines depends on the names of modules that are not public.
+    let [before, after] = [&reviewed, &found].map(|text| text.lines().collect::<BTreeSet<_>>());
+    before.difference(&after).for_each(|line| context.note(format!("- {line}")));
+    after.difference(&before).for_each(|line| context.note(format!("+ {line}")));
+    if before == after {
         return Ok(());
-    }
-    for (sign, text, other) in [("-", &reviewed, &found), ("+", &found, &reviewed)] {
-        let only = text.lines().filter(|line| !other.lines().any(|it| it == *line));
-        only.for_each(|line| context.note(format!("{sign} {line}")));
     }
     Err(format!(
         "the public interface differs from {INTERFACE}; if that is meant, run \
