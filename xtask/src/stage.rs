@@ -127,7 +127,7 @@ impl Stage {
         let before = self.logged().len();
         self.log(&format!("$ {}\n", spell(command)));
         let mut child = start(command, &self.log)?;
-        let status = self.wait(&mut child, None)?;
+        let status = self.wait(&mut child, &self.log_path, None)?;
         if status == Some(true) {
             return Ok(self.logged().get(before..).unwrap_or_default().to_owned());
         }
@@ -145,7 +145,7 @@ impl Stage {
         let file = File::create(&path)
             .map_err(|error| format!("{} cannot be written ({error}).", path.display()))?;
         let mut child = start(command, &file)?;
-        let passed = self.wait(&mut child, limit)?.unwrap_or(false);
+        let passed = self.wait(&mut child, &path, limit)?.unwrap_or(false);
         Ok((passed, format!("$ {}\n{}", spell(command), text_of(&path))))
     }
 
@@ -229,9 +229,14 @@ impl Stage {
         }
     }
 
-    /// Waits for a program, and says that it runs. Returns whether it ended well; nothing where it was
+    /// Waits for a program, and prints its last line now and then. Returns whether it ended well; nothing where it was
     /// ended after the limit.
-    fn wait(&self, child: &mut Child, limit: Option<Duration>) -> Outcome<Option<bool>> {
+    fn wait(
+        &self,
+        child: &mut Child,
+        output: &Path,
+        limit: Option<Duration>,
+    ) -> Outcome<Option<bool>> {
         let (started, mut shown) = (Instant::now(), Instant::now());
         loop {
             let status = child.try_wait().map_err(|error| format!("no status ({error})."))?;
@@ -246,7 +251,7 @@ impl Stage {
             }
             if shown.elapsed() >= HEARTBEAT {
                 shown = Instant::now();
-                let log = self.logged();
+                let log = text_of(output);
                 self.beat(log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(""));
             }
             std::thread::sleep(TICK);

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::checkout::{copy_sources, read, root, target, write};
 use crate::context::Context;
-use crate::outcome::{Ending, Outcome};
+use crate::outcome::{Ending, Outcome, Stop};
 use crate::rules::edits::{self, Mutant, Runner};
 use crate::rules::reference::Test;
 use crate::tools;
@@ -33,12 +33,20 @@ pub(crate) fn run(context: &Context, rule: Option<&str>, with: Option<Runner>) -
     }
     let mut wrong = Vec::new();
     for ((runner, binary), mutants) in groups {
-        if runner == Runner::Miri {
-            tools::miri(context, "miri")?;
-        }
-        if binary.starts_with(runners::SIMULATED) && !cfg!(target_os = "linux") {
-            context.note(format!("SKIPPED {}: the simulator is for Linux", mutants.len()));
-            continue;
+        let can_run = match runner {
+            Runner::Miri => tools::miri(context, "miri"),
+            _ if binary.starts_with(runners::SIMULATED) && !cfg!(target_os = "linux") => {
+                Err(Stop::Skipped("the simulator is for Linux".to_owned()))
+            }
+            _ => Ok(()),
+        };
+        match can_run {
+            Ok(()) => {}
+            Err(Stop::Skipped(reason)) => {
+                context.note(format!("SKIPPED {} mutants: {reason}", mutants.len()));
+                continue;
+            }
+            failed => return failed,
         }
         let tests = Tests::new(context, &place, runner, binary)?;
         wrong.extend(undetected(context, &place.join("src"), &tests, &mutants)?);
