@@ -139,6 +139,7 @@ pub(crate) fn two_versions(context: &Context) -> Ending {
         command.current_dir(&folder).builds_in("two-versions/target");
         command
     };
+    context.run(&mut cargo("build --package program"))?;
     context.show(&mut cargo("run --quiet --package program"))?;
     for (line, message) in [
         ("--package reader", "`#[dlpack(crate = that_crate::dlpack_traits)]`"),
