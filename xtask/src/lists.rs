@@ -47,7 +47,7 @@ const CHECK: &[Step] = &[
     ),
     tests(
         "unit tests",
-        &["test @tests --package=dlpack-derive --lib --test=architecture --test=api --test=budget"],
+        &["test @tests --package=dlpack-derive --lib --test=sources"],
     ),
     RULES,
 ];

@@ -12,7 +12,7 @@ use crate::outcome::{Ending, Outcome};
 const ONE_BUFFER: &str = "examples/python/picture.py";
 /// The picture of the layers of `dlpack-traits`, and the test that lists them.
 const LAYERS: &str = "docs/pictures/layers.svg";
-const LIST: &str = "tests/rust/architecture.rs";
+const LIST: &str = "tests/rust/sources/architecture.rs";
 const WIDTH: usize = 880;
 const LAYER: usize = 46;
 const STYLE: &str = "text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; \

@@ -26,8 +26,13 @@ const CONCURRENT: &[Concurrent] = &[
             "errors_before_the_export_drop_the_owner_once",
         ],
     ),
-    ("derive_drops", &["the_struct_is_dropped_once_after_the_consumer_wrote"]),
-    ("derive_slices", &["image_of_another_crate_is_exported_zero_copy"]),
+    (
+        "derive",
+        &[
+            "derive::drops::the_struct_is_dropped_once_after_the_consumer_wrote",
+            "derive::slices::image_of_another_crate_is_exported_zero_copy",
+        ],
+    ),
     (
         "devices",
         &[
@@ -50,6 +55,19 @@ const CONCURRENT: &[Concurrent] = &[
         ],
     ),
     (
+        "export",
+        &[
+            "export::misuse::every_access_at_the_same_time",
+            "export::share::a_shared_buffer_takes_over_a_vector",
+            "export::shared::many_threads_export_one_value",
+            "export::shared_odd::a_value_is_exclusive_after_consumers_on_other_threads",
+            "export::threads::an_export_is_dropped_on_another_thread",
+            "export::threads::many_threads_read_one_handle",
+            "export::threads::many_threads_export_one_object",
+            "export::threads::many_threads_write_shared_elements",
+        ],
+    ),
+    (
         "import",
         &[
             "import::accepts::memory_shared_with_rust_is_imported",
@@ -64,20 +82,7 @@ const CONCURRENT: &[Concurrent] = &[
             "import::owned_slice::owned_slice_can_be_shared_by_threads",
         ],
     ),
-    ("misuse", &["every_access_at_the_same_time"]),
     ("shapes", &["shapes::python_owner::many_consumers_read_one_object"]),
-    ("share", &["a_shared_buffer_takes_over_a_vector"]),
-    ("shared", &["many_threads_export_one_value"]),
-    ("shared_odd", &["a_value_is_exclusive_after_consumers_on_other_threads"]),
-    (
-        "threads",
-        &[
-            "an_export_is_dropped_on_another_thread",
-            "many_threads_read_one_handle",
-            "many_threads_export_one_object",
-            "many_threads_write_shared_elements",
-        ],
-    ),
 ];
 /// For these tests under Tree Borrows, with all others.
 const SEEDS: u32 = 4;
@@ -90,26 +95,35 @@ const TREE: &str = "-Zmiri-tree-borrows";
 const FOLDERS: [&str; 2] = ["tests/rust", "examples/new-device/tests"];
 /// Test programs that take longest under Miri, which begin first: a long one that began last
 /// would leave the other processors idle.
-const LONGEST: &[&str] =
-    &["import", "wrappings", "devices", "derive_import", "bounds", "deleter", "exchange", "faults"];
-/// A program of which a module takes about half of the time: it runs as two processes, the module
+const LONGEST: &[&str] = &[
+    "import",
+    "export",
+    "devices",
+    "derive_import",
+    "bounds",
+    "deleter",
+    "derive",
+    "exchange",
+    "faults",
+];
+/// Programs of which a module takes about half of the time: each runs as two processes, the module
 /// in one of them.
-const IN_TWO: (&str, &str) = ("import", "block_layouts");
+const IN_TWO: [(&str, &str); 2] = [("export", "wrappings"), ("import", "block_layouts")];
 /// A 32-bit target, a big-endian one, and one of another architecture like the host's.
 const OTHER_TARGETS: [&str; 3] =
     ["i686-unknown-linux-gnu", "s390x-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
-/// Test programs about element types, addresses, and what C reads of a tensor. `cargo xtask test
-/// --full` runs them, on the host.
+/// Test programs, or modules of them, about element types, addresses, and what C reads of a tensor.
+/// `cargo xtask test --full` runs them, on the host.
 const CORE: &[&str] = &[
-    "derive_data_type",
-    "derive_element",
-    "derive_element_types",
-    "derive_offsets",
-    "derive_pointers",
+    "derive::data_type",
+    "derive::element",
+    "derive::element_types",
+    "derive::offsets",
+    "derive::pointers",
     "exchange_full",
 ];
-/// Longer programs, which [`OTHER_TARGETS`] run too.
-const LONG: &[&str] = &["bounds", "deleter", "derive_import", "export"];
+/// Longer ones, which [`OTHER_TARGETS`] run too.
+const LONG: &[&str] = &["bounds", "deleter", "derive_import", "export::by_value"];
 /// The unit tests of all libraries.
 const LIBRARIES: &str = "--lib";
 
@@ -147,8 +161,9 @@ pub(crate) fn many_seeds(context: &Context) -> Ending {
     Ok(())
 }
 
-/// Builds these test programs with each of some options, and runs one on each processor: Miri
-/// interprets a program on one, whatever threads the program starts.
+/// Builds these test programs, or those of modules such as `derive::offsets`, with each of some options,
+/// and runs one on each processor: Miri interprets a program on one, whatever threads the program
+/// starts.
 fn run_programs(context: &Context, flags: &str, options: &[&str], names: &[&str]) -> Ending {
     tools::miri(context, "miri")?;
     let mut jobs = Vec::new();
@@ -158,26 +173,29 @@ fn run_programs(context: &Context, flags: &str, options: &[&str], names: &[&str]
                 let line = format!("{} {option} {more}", argument(name));
                 (format!("{title} {option}").trim().to_owned(), miri(flags, &line))
             };
-            let (program, module) = IN_TWO;
-            if *name == program {
+            if let Some((_, module)) = IN_TWO.iter().find(|(program, _)| program == name) {
                 jobs.push(job(&format!("{name} without {module}"), &format!("-- --skip {module}")));
                 jobs.push(job(name, &format!("-- {module}")));
+            } else if name.contains("::") {
+                jobs.push(job(name, &format!("-- {name}::")));
             } else {
                 jobs.push(job(name, ""));
             }
         }
     }
     for option in options {
-        let arguments: Vec<String> = names.iter().map(|name| argument(name)).collect();
+        let arguments: BTreeSet<String> = names.iter().map(|name| argument(name)).collect();
+        let arguments: Vec<String> = arguments.into_iter().collect();
         context.run(&mut miri(flags, &format!("{option} --no-run {}", arguments.join(" "))))?;
     }
     context.run_all(jobs)?;
     Ok(())
 }
 
-/// What cargo calls a test program.
+/// The option of cargo for the test program that has this module.
 fn argument(name: &str) -> String {
-    if name == LIBRARIES { name.to_owned() } else { format!("--test={name}") }
+    let program = name.split("::").next().unwrap_or(name);
+    if program == LIBRARIES { program.to_owned() } else { format!("--test={program}") }
 }
 
 /// The test programs of all [`FOLDERS`] and the unit tests, each name once, the longest first.
@@ -224,10 +242,14 @@ mod tests {
         let names = programs();
         let count = |wanted: &str| names.iter().filter(|name| *name == wanted).count();
         assert_eq!(names[0], LONGEST[0]);
-        // Both folders have a `readme`.
-        let listed =
-            LONGEST.iter().chain(CORE).chain(LONG).chain([&IN_TWO.0, &"readme", &LIBRARIES]);
+        // Both folders have a `conform`.
+        let listed = LONGEST.iter().chain([&"conform", &LIBRARIES]);
         listed.for_each(|name| assert_eq!(count(name), 1, "{name}"));
+        let in_two = IN_TWO.map(|(program, module)| format!("{program}::{module}"));
+        for name in CORE.iter().chain(LONG).copied().chain(in_two.iter().map(String::as_str)) {
+            let file = format!("tests/rust/{}.rs", name.replace("::", "/"));
+            assert!(root().join(file).exists(), "{name}");
+        }
     }
 
     /// A new test that starts threads must be added to the list above.

@@ -14,9 +14,8 @@ use crate::tools;
 
 /// Tests with threads. Those that read sources take very long under a sanitizer that
 /// counts every access.
-const THREADED_TESTS: &str = "--lib --test=copy --test=deleter --test=devices --test=exchange \
-    --test=faults --test=sync_for --test=import --test=share --test=shared --test=shared_odd \
-    --test=threads";
+const THREADED_TESTS: &str = "--lib --test=deleter --test=devices --test=exchange --test=export \
+    --test=faults --test=sync_for --test=import";
 /// Tests in Python of code that reads foreign memory, and of threads.
 const PYTHON_TESTS: &str = "tests/python/test_capsules.py tests/python/test_exchange_table.py \
     tests/python/test_hostile_tables.py tests/python/test_import_capsules.py \

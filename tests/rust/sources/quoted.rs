@@ -4,8 +4,6 @@
 //! without the comment at its head. `DLPACK_BLESS=1 cargo test -p dlpack-tests --test
 //! quoted` rewrites the blocks. `<!-- excerpt: PATH -->` marks the block as a part of
 //! that file.
-#![cfg(not(miri))] // It reads text and touches no memory.
-
 use std::fs;
 use std::path::Path;
 

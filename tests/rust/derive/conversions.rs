@@ -50,7 +50,7 @@ impl Storage for Samples {
 /// Public, with private types in its roles.
 #[derive(Debug, DLPackExport)]
 #[dlpack(crate = ::tensors)]
-pub struct Recording {
+pub(crate) struct Recording {
     data: Samples,
     shape: [usize; 1],
     dtype: Kind,

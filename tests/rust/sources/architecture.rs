@@ -1,17 +1,15 @@
 //! The structure of the crate: which modules may import which, how long a file may be,
 //! and that the two crates are released together.
 
-mod architecture {
-    pub(crate) mod circles;
-    pub(crate) mod imports;
-}
+pub(crate) mod circles;
+pub(crate) mod imports;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use architecture::circles::Files;
-use architecture::imports::{module_of, modules_named, reexports};
+use circles::Files;
+use imports::{module_of, modules_named, reexports};
 
 /// The layers of `dlpack-traits`, from the lowest. A module may name modules of lower
 /// layers, and itself.
@@ -337,7 +335,7 @@ fn only_the_python_layer_names_pyo3() {
         let path = file.to_string_lossy().replace('\\', "/");
         let runtime = path.contains("/dlpack-traits/src/") || path.contains("/dlpack-derive/src/");
         if runtime && !path.contains("/dlpack-traits/src/python/") {
-            let text = architecture::imports::code_of(&read(&file));
+            let text = imports::code_of(&read(&file));
             assert!(!text.contains("pyo3::"), "{path} names pyo3");
         }
     }

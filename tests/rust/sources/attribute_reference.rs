@@ -6,18 +6,18 @@ use std::collections::BTreeSet;
 use std::{env, fs};
 
 /// The constants that contain every key of `#[dlpack(...)]` as a string.
-const SYMBOLS: &str = include_str!("../../dlpack-derive/src/attributes.rs");
+const SYMBOLS: &str = include_str!("../../../dlpack-derive/src/attributes.rs");
 /// The derives, with their documentation.
 const DERIVES: [&str; 2] = [
-    include_str!("../../dlpack-derive/src/lib.rs"),
-    include_str!("../../dlpack-derive/docs/import.md"),
+    include_str!("../../../dlpack-derive/src/lib.rs"),
+    include_str!("../../../dlpack-derive/docs/import.md"),
 ];
-const TOUR: &str = include_str!("../../docs/derive.md");
+const TOUR: &str = include_str!("../../../docs/derive.md");
 /// Where the page shows the expansion.
 const HEADING: &str = "## The expansion";
-/// Code on that page that is not compiled there, but in `derive_expanded.rs`.
+/// Code on that page that is not compiled there, but in `derive/expanded.rs`.
 const FENCE: &str = "```rust,ignore\n";
-const EXPANSION: &str = include_str!("../../dlpack-derive/tests/expand/image.expanded.rs");
+const EXPANSION: &str = include_str!("../../../dlpack-derive/tests/expand/image.expanded.rs");
 
 /// Returns the keys: all strings in those files, except the attribute's own name.
 fn words() -> BTreeSet<&'static str> {
@@ -84,7 +84,7 @@ fn every_row_is_a_key() {
     }
 }
 
-/// `DLPACK_BLESS=1 cargo test -p dlpack-tests --test attribute_reference` writes
+/// `DLPACK_BLESS=1 cargo test -p dlpack-tests --test sources attribute_reference` writes
 /// the expansion there anew.
 #[test]
 #[cfg_attr(miri, ignore = "it reads text and touches no memory")]

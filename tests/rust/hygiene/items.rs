@@ -1,6 +1,6 @@
 //! The expansions compile whatever the names around them are: enums, tuple structs and
 //! newtypes, and the derives beside `DLPackExport`. Structs with named fields are in
-//! `derive_hygiene.rs`.
+//! `named_fields.rs`.
 
 #![no_implicit_prelude]
 #![deny(warnings, clippy::pedantic)]

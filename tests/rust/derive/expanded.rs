@@ -5,7 +5,7 @@
 #[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod image {
-    include!("../../dlpack-derive/tests/expand/image.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/image.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -16,7 +16,7 @@ mod every_role {
 
     use tensors::{DataType, Device};
 
-    include!("../../dlpack-derive/tests/expand/every_role.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/every_role.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -25,7 +25,7 @@ mod every_role {
 mod generic {
     use tensors::{AsDims, Element};
 
-    include!("../../dlpack-derive/tests/expand/generic.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/generic.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -52,7 +52,7 @@ mod frame {
 
     const WIDTH: usize = 2;
 
-    include!("../../dlpack-derive/tests/expand/frame.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/frame.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -61,7 +61,7 @@ mod frame {
 mod imported {
     use tensors::{ImportedStorage, Readable};
 
-    include!("../../dlpack-derive/tests/expand/imported.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/imported.expanded.rs");
 
     impl<T: Readable> Frame<T> {
         fn check(&self) -> Result<(), &'static str> {
@@ -89,7 +89,7 @@ mod imported {
 mod image_in_and_out {
     use tensors::ImportedStorage;
 
-    include!("../../dlpack-derive/tests/expand/image_in_and_out.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/image_in_and_out.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -102,7 +102,7 @@ mod image_in_and_out {
 mod layout_in_and_out {
     use tensors::ImportedStorage;
 
-    include!("../../dlpack-derive/tests/expand/layout_in_and_out.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/layout_in_and_out.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -116,7 +116,7 @@ mod layout_in_and_out {
 mod stated {
     use tensors::{DataRef, DataType, ImportedStorage, Order, Storage};
 
-    include!("../../dlpack-derive/tests/expand/stated.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/stated.expanded.rs");
 
     #[derive(Clone, Copy)]
     pub(crate) struct Bytes;
@@ -161,7 +161,7 @@ mod stated {
 mod flex {
     use std::sync::Arc;
 
-    include!("../../dlpack-derive/tests/expand/flex.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/flex.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -170,7 +170,7 @@ mod flex {
 mod column {
     use tensors::DLPackExport;
 
-    include!("../../dlpack-derive/tests/expand/column.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/column.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -179,7 +179,7 @@ mod column {
 mod pointer {
     use std::sync::Arc;
 
-    include!("../../dlpack-derive/tests/expand/pointer.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/pointer.expanded.rs");
 
     /// Clones own the same memory.
     #[derive(Clone)]
@@ -200,7 +200,7 @@ mod pointer {
 #[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[expect(clippy::undocumented_unsafe_blocks, reason = "tokens carry no comments")]
 mod parts {
-    include!("../../dlpack-derive/tests/expand/parts.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/parts.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
@@ -216,7 +216,7 @@ mod lent {
         if of == "i" { Ok(DataType::I8) } else { Err(Error::Custom("not a letter of a type")) }
     }
 
-    include!("../../dlpack-derive/tests/expand/lent.expanded.rs");
+    include!("../../../dlpack-derive/tests/expand/lent.expanded.rs");
 }
 
 use core::marker::PhantomData;

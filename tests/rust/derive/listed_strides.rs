@@ -386,9 +386,9 @@ macro_rules! copied_by_columns {
 fn constants_state_the_order_of_a_copy() {
     let rows = MismatchKind::Dimension { axis: 0, needed: 4, found: 3 };
     assert_eq!(copied_by_columns!(Literals, (4, columns), strides(1, 4),), rows);
-    assert_eq!(copied_by_columns!(Mixed, (4, columns), strides(1, crate::FOUR),), rows);
-    assert_eq!(copied_by_columns!(Paths, (4, columns), strides(crate::ONE, crate::FOUR),), rows);
-    assert_eq!(copied_by_columns!(Path, (4, columns), strides(crate::ONE, leading), leading), rows);
+    assert_eq!(copied_by_columns!(Mixed, (4, columns), strides(1, self::FOUR),), rows);
+    assert_eq!(copied_by_columns!(Paths, (4, columns), strides(self::ONE, self::FOUR),), rows);
+    assert_eq!(copied_by_columns!(Path, (4, columns), strides(self::ONE, leading), leading), rows);
     assert_eq!(copied_by_columns!(Bytes, (4, columns), byte_strides(4, 16),), rows);
     assert_eq!(copied_by_columns!(Field, (4, columns), byte_strides(4, leading), leading), rows);
 }
