@@ -5,9 +5,8 @@
 mod sources {
     mod api;
     mod architecture;
-    mod attribute_reference;
     mod budget;
-    mod named_classes;
-    mod quoted;
-    mod readme;
+    mod imports;
+    mod pages;
+    mod text;
 }
