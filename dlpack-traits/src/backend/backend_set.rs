@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::fmt;
 
 use super::backend_trait::memory_type;
-use super::from_import::without_stream;
+use super::device_tensor::without_stream;
 use super::memory::{Attributes, MemoryRef};
 use super::staged::to_host;
 use super::{Backend, DeviceBuffer, Prototype, StreamRules, WorkStream, frees};

@@ -8,8 +8,7 @@ use core::ffi::c_void;
 use core::fmt;
 
 use super::frees::run_blocking;
-use super::memory::{Attributes, MemoryRange, MemoryRef, Prototype};
-use super::memory_type::MemoryType;
+use super::memory::{Attributes, MemoryRange, MemoryRef, MemoryType, Prototype};
 use super::stream::{ArrayStream, Stream, StreamHandle};
 use super::stream_rules::StreamRules;
 use crate::device::Device;

@@ -1,21 +1,29 @@
-//! Imported memory of a device, for kernels: [`DeviceTensor`].
+//! Imported memory of a device: for kernels ([`DeviceTensor`]), in a [`DeviceBuffer`] with the stream on
+//! which it is ready, and a check of the device that it claims ([`check_device`]).
 //!
 //! The pointer is only available for a named stream, after that stream waits for the work
 //! that fills the memory. An `ImportedTensor` names no stream, so a kernel that is launched
 //! with its pointer can run too early.
 
+use core::ffi::c_void;
 use core::fmt;
 use core::mem::ManuallyDrop;
 
-use super::backend_trait::{check_stream, has_addresses, is_read_by_host, synchronize_device};
+use super::backend_trait::{
+    check_stream, has_addresses, is_read_by_host, memory_type, synchronize_device,
+};
 use super::frees::run_blocking;
 use super::memory::MemoryRef;
-use super::{Backend, DeviceBuffer, FreeOrder, Stream, UsedStreams, WorkStream};
+use super::{
+    Backend, DeviceBuffer, FreeOrder, HandleLifetime, MemoryType, Stream, SyncAction, UsedStreams,
+    WorkStream,
+};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
-use crate::import::{ImportedStorage, ImportedTensor};
+use crate::import::{ImportStorage, ImportedStorage, ImportedTensor, MismatchKind};
+use crate::stream_arg::{ConsumerPlace, StreamKind};
 use crate::strides;
 
 /// An imported tensor in memory of a device, with the stream on which it is ready.
@@ -236,4 +244,155 @@ impl<B: Backend> fmt::Debug for DeviceTensor<B> {
             .field("freed", &self.freed)
             .finish()
     }
+}
+
+/// The memory of a tensor that was imported without a stream, of a device that the backend serves.
+/// It is ready as the rules of the device state for a consumer that names no stream: on the default
+/// stream, or at once. The buffer orders its consumers after that.
+///
+/// [`from_imported`](ImportStorage::from_imported) returns [`Error::NotOrdered`] for a tensor that
+/// was imported for a stream, which a [`DeviceTensor`](super::DeviceTensor) knows
+/// ([`into_buffer`](super::DeviceTensor::into_buffer)), and the errors of
+/// [`from_foreign`](DeviceBuffer::from_foreign).
+///
+/// ```
+/// use dlpack_traits::backend::{Cpu, DeviceBuffer};
+/// # #[cfg(feature = "derive")] {
+/// use dlpack_traits::{DLPackExport, DLPackImport, SharedTensor};
+///
+/// #[derive(DLPackExport, DLPackImport)]
+/// struct OnDevice { data: DeviceBuffer<Cpu>, shape: [usize; 1] }
+///
+/// let samples = SharedTensor::new(vec![1.0_f32, 2.0], [2])?;
+/// let kept = OnDevice::from_dlpack(samples.to_dlpack()?.import()?)?;
+/// assert_eq!(kept.data.to_vec::<f32>()?, [1.0, 2.0]);
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<B: Backend> ImportStorage for DeviceBuffer<B> {
+    fn accepts(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
+        let found = tensor.device();
+        if memory_type::<B>(found).is_none() {
+            return Err(not_served::<B>(found));
+        }
+        if tensor.is_read_only() { Err(MismatchKind::Writable) } else { Ok(()) }
+    }
+
+    fn keeps_strides(_: &ImportedTensor) -> bool {
+        true
+    }
+
+    fn from_imported(tensor: ImportedTensor) -> Result<Self, Error> {
+        let stream = ready_on::<B>(&tensor)?;
+        // SAFETY: 1. By `ready_on`.
+        unsafe { Self::from_foreign(ImportedStorage::from(tensor), stream) }
+    }
+}
+
+/// The error for memory of a device that the backend does not serve.
+pub(crate) fn not_served<B: Backend>(found: Device) -> MismatchKind {
+    let served = B::MEMORY_TYPES.iter().map(|kind| Device::new(kind.device_type(), 0));
+    let name = |device: Device| device.kind_name().unwrap_or("another device");
+    MismatchKind::Device { needed: served.map(name).collect(), found }
+}
+
+/// A stream after whose work the elements are ready.
+fn ready_on<B: Backend>(tensor: &ImportedTensor) -> Result<WorkStream<B>, Error> {
+    let device = tensor.device();
+    match tensor.synchronized() {
+        ConsumerPlace::DefaultStream => without_stream(device),
+        // All work is done.
+        ConsumerPlace::Host => WorkStream::current(device),
+        ConsumerPlace::Stream => Err(Error::NotOrdered { device }),
+    }
+}
+
+/// A stream on which a consumer that names none may work: the default stream, or any if the
+/// producer has waited.
+pub(super) fn without_stream<B: Backend>(device: Device) -> Result<WorkStream<B>, Error> {
+    let current = WorkStream::<B>::current(device)?;
+    match B::RULES.decide(device, current.handle(), StreamKind::Unspecified)? {
+        SyncAction::Order { theirs, lives: HandleLifetime::Always } => {
+            // SAFETY: 1. By 2 of `Backend`, the number of a default stream is a handle as long as the
+            // process lives.
+            unsafe { WorkStream::borrow(device, theirs) }
+        }
+        SyncAction::Order { .. } => Err(Error::NotOrdered { device }),
+        SyncAction::Same | SyncAction::NoSync | SyncAction::Wait => Ok(current),
+    }
+}
+
+/// Checks that the memory of a tensor is on the device that the tensor names, by a query of
+/// the backend's runtime.
+///
+/// An import does not check this: the query is a call of the runtime per tensor, and
+/// producers name their own device correctly. Use it for tensors of a producer that may be
+/// wrong, before you launch work on them. The function passes only addresses to the runtime
+/// and does not access the memory; for a tensor with elements, it checks both ends.
+///
+/// | device of the tensor | accepted if the runtime |
+/// |---|---|
+/// | a device of the backend | reports the memory as that device's |
+/// | the CPU, or pinned memory of another device | does not recognize the memory, or reports that the host can access it |
+/// | any other device | (never queried: [`Error::NoBackend`]) |
+///
+/// ```no_run
+/// # #[cfg(feature = "cuda")] mod example {
+/// use dlpack_traits::ImportedTensor;
+/// use dlpack_traits::backend::{self, Cuda};
+///
+/// fn launch(tensor: &ImportedTensor) -> Result<(), dlpack_traits::Error> {
+///     backend::check_device::<Cuda>(tensor)?;
+///     // ...
+///     Ok(())
+/// }
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`Error::DeviceMismatch`] with the device that the runtime reports in `storage`;
+/// [`Error::NoBackend`] for memory that does not belong to the runtime, and for devices
+/// that the backend does not serve; [`Error::Unsupported`] for a backend without
+/// [`Backend::attributes`]; and those of the runtime.
+pub fn check_device<B: Backend>(tensor: &ImportedTensor) -> Result<(), Error> {
+    let claimed = tensor.device();
+    let bytes = tensor.byte_range();
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let served = memory_type::<B>(claimed);
+    if !served.map_or(claimed.has_addresses(), MemoryType::has_addresses) {
+        return check::<B>(tensor.data_ptr().cast(), claimed);
+    }
+    let first = MemoryRef::of_first_element(tensor).address();
+    // The range is half-open: the last byte is at `end - 1`.
+    for offset in [bytes.start, bytes.end.saturating_sub(1)] {
+        check::<B>(first.wrapping_offset(offset).cast(), claimed)?;
+    }
+    Ok(())
+}
+
+/// Checks one address or handle.
+fn check<B: Backend>(data: *const c_void, claimed: Device) -> Result<(), Error> {
+    if memory_type::<B>(claimed).is_some() {
+        let known = B::attributes(data, claimed)?.device;
+        return agree(claimed, known);
+    }
+    let Some(kind) = B::MEMORY_TYPES.first().filter(|_| claimed.is_host()) else {
+        return Err(Error::NoBackend { device: claimed });
+    };
+    match B::attributes(data, Device::new(kind.device_type(), 0)) {
+        Ok(known) if !known.host_accessible => agree(claimed, known.device),
+        // The host can access pinned memory too.
+        Ok(_) | Err(Error::NoBackend { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn agree(claimed: Device, known: Device) -> Result<(), Error> {
+    if claimed == known {
+        return Ok(());
+    }
+    Err(Error::DeviceMismatch { device: claimed, storage: known })
 }

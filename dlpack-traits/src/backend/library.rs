@@ -1,20 +1,26 @@
-//! A vendor's library: its file ([`open`]), and its functions ([`calls!`](calls)).
+//! A vendor's library: its file ([`open`]), which is loaded by the first call ([`Loaded`]), its
+//! functions ([`calls!`](calls)), and its objects ([`Object`]).
+//!
+//! A library that was called is never closed, even if it reports no device: it may have
+//! started threads or installed handlers. If the number of devices can change (oneAPI,
+//! OpenCL), the next call queries the same library again.
 
-#[cfg(any(feature = "cuda", feature = "rocm"))]
-use core::ffi::{CStr, c_char};
+use core::ffi::{CStr, c_char, c_void};
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+use std::path::Path;
+use std::process::abort;
+use std::sync::OnceLock;
 
 use libloading::Library;
 
-#[cfg(any(feature = "cuda", feature = "opencl", feature = "rocm"))]
-use crate::backend::device_error;
-#[cfg(any(feature = "cuda", feature = "rocm"))]
-use crate::backend::{MemoryType, append_list::AppendList};
+use super::append_list::AppendList;
+use super::{MemoryType, device_error};
 use crate::device::Device;
 use crate::error::Error;
 
 /// Opens the first of these libraries that the machine has. A library that the process has
 /// already loaded is preferred, because two runtimes of one vendor share no state.
-#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub(super) fn open(names: &'static [&'static str]) -> Result<Library, Error> {
     let mut loaded = names.iter().filter_map(|name| already_loaded(name));
     // SAFETY: loading a vendor's runtime runs its initializers, which the caller wants when
@@ -25,7 +31,6 @@ pub(super) fn open(names: &'static [&'static str]) -> Result<Library, Error> {
 }
 
 #[cfg(target_os = "linux")]
-#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub(super) fn already_loaded(name: &str) -> Option<Library> {
     use libloading::os::unix;
 
@@ -37,7 +42,6 @@ pub(super) fn already_loaded(name: &str) -> Option<Library> {
 }
 
 #[cfg(not(target_os = "linux"))]
-#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub(super) fn already_loaded(_: &str) -> Option<Library> {
     None
 }
@@ -123,10 +127,10 @@ macro_rules! calls {
         unsafe extern $abi fn($($type),*) $(-> $answer)?
     };
     (@type object $abi:tt ($($type:ty),*) ()) => {
-        unsafe extern $abi fn($($type),*) -> $crate::backend::object::Ref
+        unsafe extern $abi fn($($type),*) -> $crate::backend::library::Ref
     };
     (@type coded $abi:tt ($($type:ty),*) ()) => {
-        unsafe extern $abi fn($($type,)* *mut i32) -> $crate::backend::object::Ref
+        unsafe extern $abi fn($($type,)* *mut i32) -> $crate::backend::library::Ref
     };
     // `safe` and `code`.
     (@type $kind:ident $abi:tt ($($type:ty),*) ()) => {
@@ -169,9 +173,9 @@ macro_rules! calls {
             &'static self,
             device: $crate::device::Device,
             $($argument: $type),*
-        ) -> Result<$crate::backend::object::Object<Self>, $crate::error::Error> {
+        ) -> Result<$crate::backend::library::Object<Self>, $crate::error::Error> {
             let (call, function) = self.$name;
-            let exception = $crate::backend::object::NoException;
+            let exception = $crate::backend::library::NoException;
             // SAFETY: by our caller's 1. `exception` stops an unwinding.
             let raw = unsafe { function($($argument),*) };
             core::mem::forget(exception);
@@ -179,7 +183,7 @@ macro_rules! calls {
             let failed = || $crate::backend::device_error(device, call, 0, "");
             let raw = core::ptr::NonNull::new(raw).ok_or_else(failed)?;
             // SAFETY: 1. The call returned a reference that is the caller's to release.
-            Ok(unsafe { $crate::backend::object::Object::new(self, raw, Self::$release) })
+            Ok(unsafe { $crate::backend::library::Object::new(self, raw, Self::$release) })
         }
     };
     (@method coded $name:ident ($($argument:ident: $type:ty),*) () $release:ident) => {
@@ -190,14 +194,14 @@ macro_rules! calls {
             &'static self,
             device: $crate::device::Device,
             $($argument: $type),*
-        ) -> Result<$crate::backend::object::Object<Self, i32>, $crate::error::Error> {
+        ) -> Result<$crate::backend::library::Object<Self, i32>, $crate::error::Error> {
             let ((call, function), mut code) = (self.$name, 0);
             // SAFETY: by our caller's 1, and `code` is a place for the result.
             let raw = unsafe { function($($argument,)* &raw mut code) };
             let failed = || $crate::backend::device_error(device, call, code.into(), "");
             let raw = core::ptr::NonNull::new(raw).filter(|_| code == 0).ok_or_else(failed)?;
             // SAFETY: 1. The call returned a reference that is the caller's to release.
-            Ok(unsafe { $crate::backend::object::Object::new(self, raw, Self::$release) })
+            Ok(unsafe { $crate::backend::library::Object::new(self, raw, Self::$release) })
         }
     };
     (@method value $name:ident ($($argument:ident: $type:ty),*) ($($answer:ty)?)) => {
@@ -205,7 +209,7 @@ macro_rules! calls {
         ///
         /// 1. The arguments are what the vendor documents for the function.
         pub(super) unsafe fn $name(&self, $($argument: $type),*) $(-> $answer)? {
-            let exception = $crate::backend::object::NoException;
+            let exception = $crate::backend::library::NoException;
             // SAFETY: by our caller's 1. `exception` stops an unwinding.
             let answer = unsafe { (self.$name.1)($($argument),*) };
             core::mem::forget(exception);
@@ -217,21 +221,17 @@ macro_rules! calls {
 pub(super) use calls;
 
 /// Converts an error code of a call.
-#[cfg(any(feature = "cuda", feature = "opencl", feature = "rocm"))]
 pub(super) fn checked(device: Device, call: &'static str, code: i32) -> Result<(), Error> {
-    #[cfg(any(feature = "cuda", feature = "rocm"))]
-    let text = |code| driver_text(device, code);
-    #[cfg(not(any(feature = "cuda", feature = "rocm")))]
-    let text = |_| "";
-    if code == 0 { Ok(()) } else { Err(device_error(device, call, code.into(), text(code))) }
+    if code == 0 {
+        return Ok(());
+    }
+    Err(device_error(device, call, code.into(), driver_text(device, code)))
 }
 
 /// A driver's function for the text of an error code.
-#[cfg(any(feature = "cuda", feature = "rocm"))]
 type TextOfCode = unsafe extern "C" fn(i32, &mut *const c_char) -> i32;
 
 /// Such functions, with the memory of each driver.
-#[cfg(any(feature = "cuda", feature = "rocm"))]
 static TEXTS: AppendList<(&[MemoryType], TextOfCode)> = AppendList::new();
 
 /// Adds the driver's texts to the errors of its devices. A driver without the function has none.
@@ -240,7 +240,6 @@ static TEXTS: AppendList<(&[MemoryType], TextOfCode)> = AppendList::new();
 ///
 /// 1. The library stays loaded as long as the process, and its function `name`, if there is one,
 ///    is a `TextOfCode`: it writes NULL or a C string that lives as long.
-#[cfg(any(feature = "cuda", feature = "rocm"))]
 pub(super) unsafe fn add_texts(
     library: &Library,
     kinds: &'static [MemoryType],
@@ -253,7 +252,6 @@ pub(super) unsafe fn add_texts(
 }
 
 /// The driver's text for a code; `""` if it has none.
-#[cfg(any(feature = "cuda", feature = "rocm"))]
 pub(super) fn driver_text(device: Device, code: i32) -> &'static str {
     let is_of = |kind: &MemoryType| kind.device_type() == device.device_type();
     let Some((_, text_of)) = TEXTS.iter().find(|(kinds, _)| kinds.iter().any(is_of)) else {
@@ -266,4 +264,147 @@ pub(super) fn driver_text(device: Device, code: i32) -> &'static str {
     }
     // SAFETY: by 1 of `add_texts`, it is a C string that lives as long as the process.
     unsafe { CStr::from_ptr(text) }.to_str().unwrap_or_default()
+}
+
+/// A library that is loaded lazily, for a static: its functions, and the runtime that
+/// `begin` makes of them. A failed load is tried again by the next call.
+pub(super) struct Loaded<Calls: 'static, Runtime: 'static> {
+    device: Device,
+    names: &'static [&'static str],
+    functions: unsafe fn(&Library, Device, usize) -> Result<Calls, Error>,
+    begin: fn(&'static Calls) -> Result<Runtime, Error>,
+    calls: OnceLock<Calls>,
+    runtime: OnceLock<Runtime>,
+}
+
+impl<Calls, Runtime> Loaded<Calls, Runtime> {
+    /// # Safety
+    ///
+    /// 1. `functions` may be called with a library of those names, or with one for which
+    ///    the caller of [`load`](Self::load) has made the promise of `load`. Its result may
+    ///    be used for as long as the library stays loaded.
+    pub(super) const unsafe fn new(
+        device: Device,
+        names: &'static [&'static str],
+        functions: unsafe fn(&Library, Device, usize) -> Result<Calls, Error>,
+        begin: fn(&'static Calls) -> Result<Runtime, Error>,
+    ) -> Self {
+        Self { device, names, functions, begin, calls: OnceLock::new(), runtime: OnceLock::new() }
+    }
+
+    /// Returns the runtime, which the first call loads. A failed load is not cached.
+    pub(super) fn runtime(&'static self) -> Result<&'static Runtime, Error> {
+        match self.runtime.get() {
+            Some(runtime) => Ok(runtime),
+            None => self.start(|| open(self.names)),
+        }
+    }
+
+    /// Loads the library from a file, unless it is loaded already; or, if `any` is set,
+    /// uses a library of one of its names that the process has loaded.
+    ///
+    /// # Safety
+    ///
+    /// 1. The file, if there is one, is the library.
+    pub(super) unsafe fn load(
+        &'static self,
+        file: &Path,
+        any: bool,
+    ) -> Result<&'static Runtime, Error> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        self.start(|| {
+            let name = self.names.first().copied().unwrap_or_default();
+            let mut names = self.names.iter().filter(|_| any);
+            let loaded = names.find_map(|name| already_loaded(name));
+            // SAFETY: by our caller's 1 this is the library. Loading it runs its
+            // initializers, which the caller wants when it uses one of its devices.
+            let from_file = || unsafe { Library::new(file) }.ok();
+            loaded.or_else(from_file).ok_or(Error::NoLibrary { name })
+        })
+    }
+
+    /// Two threads may run this at once. They find the same library, and the second result
+    /// is dropped.
+    fn start(
+        &'static self,
+        find: impl FnOnce() -> Result<Library, Error>,
+    ) -> Result<&'static Runtime, Error> {
+        let calls = if let Some(calls) = self.calls.get() {
+            calls
+        } else {
+            let library = find()?;
+            // SAFETY: 1. By 1 of `new`, and of `load`.
+            let calls = unsafe { (self.functions)(&library, self.device, 0) }?;
+            // The library is never closed, because threads or callbacks that it started may
+            // still run.
+            let _stays = ManuallyDrop::new(library);
+            self.calls.get_or_init(|| calls)
+        };
+        let runtime = (self.begin)(calls)?;
+        Ok(self.runtime.get_or_init(|| runtime))
+    }
+}
+
+/// A pointer to an object of a library.
+pub(super) type Ref = *mut c_void;
+
+/// A guard that aborts the process if a C++ exception unwinds through it. Most functions
+/// catch exceptions and return NULL. Some do not, but throw nothing as long as they are
+/// called in the order that their backend guarantees.
+pub(super) struct NoException;
+
+impl Drop for NoException {
+    fn drop(&mut self) {
+        abort();
+    }
+}
+
+/// An owned reference to an object of a library, which the function `release` of the table `C`
+/// releases.
+#[derive(Debug)]
+pub(super) struct Object<C: 'static, R = ()> {
+    raw: NonNull<c_void>,
+    release: unsafe fn(&C, Ref) -> R,
+    calls: &'static C,
+}
+
+// SAFETY: the libraries whose objects are owned by this type, those of SYCL, OpenCL and WebGPU,
+// document that any thread may use and release them.
+unsafe impl<C: Sync, R> Send for Object<C, R> {}
+// SAFETY: as above, also several threads at once. The arguments of OpenCL's kernels are the only
+// exception, and are not used here.
+unsafe impl<C: Sync, R> Sync for Object<C, R> {}
+
+impl<C, R> Object<C, R> {
+    /// Takes ownership of a reference.
+    ///
+    /// # Safety
+    ///
+    /// 1. The reference is ours to release, by `release`.
+    pub(super) unsafe fn new(
+        calls: &'static C,
+        raw: NonNull<c_void>,
+        release: unsafe fn(&C, Ref) -> R,
+    ) -> Self {
+        Self { raw, release, calls }
+    }
+
+    pub(super) fn raw(&self) -> Ref {
+        self.raw.as_ptr()
+    }
+
+    /// Returns the reference, which the caller must release.
+    pub(super) fn into_raw(self) -> NonNull<c_void> {
+        core::mem::ManuallyDrop::new(self).raw
+    }
+}
+
+impl<C, R> Drop for Object<C, R> {
+    fn drop(&mut self) {
+        // SAFETY: 1. The reference is ours by 1 of `new`, and not used any more. An error cannot
+        // be reported here.
+        let _ = unsafe { (self.release)(self.calls, self.raw.as_ptr()) };
+    }
 }

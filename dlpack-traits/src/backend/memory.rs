@@ -1,5 +1,6 @@
 //! What functions of a backend take and return: a location in memory ([`MemoryRef`]), a range of bytes
-//! ([`MemoryRange`]), [`Attributes`], and the description of a tensor to be allocated ([`Prototype`]).
+//! ([`MemoryRange`]), [`Attributes`], and the description of a tensor to be allocated ([`Prototype`]);
+//! and what is true of a kind of memory ([`MemoryType`]).
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -8,6 +9,7 @@ use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
+use crate::ffi::DLDeviceType;
 use crate::import::ImportedTensor;
 use crate::storage::{InObject, Window};
 use crate::strides;
@@ -46,6 +48,52 @@ impl MemoryRef {
     pub(super) fn in_object(&self) -> Result<(*mut c_void, usize), Error> {
         let byte_offset = usize::try_from(self.byte_offset).map_err(|_| Error::SizeOverflow)?;
         Ok((self.data, byte_offset))
+    }
+}
+
+/// The direction of a copy by a backend.
+#[cfg(any(
+    feature = "cuda",
+    feature = "opencl",
+    feature = "rocm",
+    feature = "vulkan",
+    feature = "webgpu"
+))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    OnDevice,
+    ToHost,
+    FromHost,
+}
+
+#[cfg(any(
+    feature = "cuda",
+    feature = "opencl",
+    feature = "rocm",
+    feature = "vulkan",
+    feature = "webgpu"
+))]
+impl Direction {
+    /// The direction between memory that the copying stream reaches, and that of the processor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] with `what`, and the device of memory that is neither.
+    pub(super) fn of(
+        from: &MemoryRef,
+        to: &MemoryRef,
+        is_reached: impl Fn(Device) -> bool,
+        what: &'static str,
+    ) -> Result<Self, Error> {
+        match (is_reached(from.device), is_reached(to.device)) {
+            (true, true) => Ok(Self::OnDevice),
+            (true, false) if to.device == Device::CPU => Ok(Self::ToHost),
+            (false, true) if from.device == Device::CPU => Ok(Self::FromHost),
+            (reached, _) => {
+                let device = if reached { to.device } else { from.device };
+                Err(Error::Unsupported { device, what })
+            }
+        }
     }
 }
 
@@ -151,6 +199,76 @@ impl<'a> Prototype<'a> {
     /// packed.
     pub const fn byte_len(&self) -> usize {
         self.byte_len
+    }
+}
+
+/// A kind of memory that a backend serves, with what is true of it.
+///
+/// All kinds of memory of a backend share its streams: a stream of a device works on memory with
+/// the number of that device, and on memory that the processor reads. Memory on which only other
+/// streams can work belongs to another backend.
+///
+/// ```
+/// use dlpack_traits::backend::MemoryType;
+/// use dlpack_traits::ffi::{kDLExtDev, kDLTPU, kDLTPUHost};
+///
+/// const OPAQUE: &[MemoryType] = &[MemoryType::with_handles(kDLExtDev)];
+/// const WITH_PINNED: &[MemoryType] = &[
+///     MemoryType::with_addresses(kDLTPU),
+///     MemoryType::with_addresses(kDLTPUHost).read_by_host(),
+/// ];
+/// # assert!(!OPAQUE[0].has_addresses() && WITH_PINNED[1].is_read_by_host());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryType {
+    device_type: DLDeviceType,
+    has_addresses: bool,
+    read_by_host: bool,
+}
+
+impl MemoryType {
+    /// Memory whose `data` is an address. A part of it is exported at its own address, with a
+    /// `byte_offset` of 0, and must be aligned for its elements.
+    pub const fn with_addresses(device_type: DLDeviceType) -> Self {
+        Self { device_type, has_addresses: true, read_by_host: false }
+    }
+
+    /// Memory whose `data` is the handle of an object. Nothing is added to it: a part of the
+    /// object is exported with its `byte_offset`.
+    ///
+    /// # Panics
+    ///
+    /// If the standard defines `data` as an address ([`Device::has_addresses`]); in a constant,
+    /// when it is compiled.
+    pub const fn with_handles(device_type: DLDeviceType) -> Self {
+        assert!(
+            !Device::new(device_type, 0).has_addresses(),
+            "`data` is an address on this type of device"
+        );
+        Self { device_type, has_addresses: false, read_by_host: false }
+    }
+
+    /// Memory that the processor reads at its address while the device may write it: pinned,
+    /// managed or unified memory. The host waits for a consumer that names no stream, which may be a
+    /// library of the host, and memory is freed after a wait.
+    #[must_use]
+    pub const fn read_by_host(self) -> Self {
+        Self { read_by_host: true, ..self }
+    }
+
+    /// The device type.
+    pub const fn device_type(self) -> DLDeviceType {
+        self.device_type
+    }
+
+    /// Whether `data` is an address.
+    pub const fn has_addresses(self) -> bool {
+        self.has_addresses
+    }
+
+    /// Whether the processor reads the memory at its address.
+    pub const fn is_read_by_host(self) -> bool {
+        self.read_by_host
     }
 }
 

@@ -17,17 +17,13 @@ mod append_list;
 mod backend_set;
 mod backend_trait;
 mod buffer;
-mod check_device;
 mod copy_to_host;
 mod cpu;
 mod device_error;
 mod device_tensor;
 mod frees;
-mod from_import;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
-#[cfg(any(feature = "oneapi", feature = "opencl"))]
-mod lazy_library;
 #[cfg(any(
     feature = "cuda",
     feature = "oneapi",
@@ -35,11 +31,12 @@ mod lazy_library;
     feature = "rocm",
     feature = "webgpu"
 ))]
+#[cfg_attr(
+    not(all(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "webgpu")),
+    allow(dead_code, reason = "each vendor uses a part of it")
+)]
 mod library;
 mod memory;
-mod memory_type;
-#[cfg(any(feature = "oneapi", feature = "opencl", feature = "webgpu"))]
-mod object;
 #[cfg(feature = "oneapi")]
 mod oneapi;
 #[cfg(feature = "opencl")]
@@ -63,19 +60,17 @@ pub use allocation::FreeOrder;
 pub use backend_set::{Backends, CopySource, SyncFn};
 pub use backend_trait::{Backend, WorkStream};
 pub use buffer::DeviceBuffer;
-pub use check_device::check_device;
 pub use copy_to_host::{copy_on_device, copy_to_device, copy_to_host};
 pub use cpu::Cpu;
 pub use device_error::device_error;
-pub use device_tensor::DeviceTensor;
+pub use device_tensor::{DeviceTensor, check_device};
 #[cfg(feature = "cuda")]
 pub use gpu::{Cuda, CudaDriver};
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 pub use gpu::{Gpu, GpuEvent, GpuStream};
 #[cfg(feature = "rocm")]
 pub use gpu::{HipRuntime, Rocm};
-pub use memory::{Attributes, MemoryRange, MemoryRef, Prototype};
-pub use memory_type::MemoryType;
+pub use memory::{Attributes, MemoryRange, MemoryRef, MemoryType, Prototype};
 #[cfg(feature = "oneapi")]
 pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
 #[cfg(feature = "opencl")]
@@ -93,6 +88,6 @@ pub use webgpu::{WebGpu, WebGpuEvent, WebGpuStream};
 #[cfg(feature = "pyo3")]
 pub(crate) use backend_trait::{has_addresses, is_read_by_host};
 #[cfg(feature = "pyo3")]
-pub(crate) use frees::{BlockingHook, set_blocking_hook};
+pub(crate) use device_tensor::not_served;
 #[cfg(feature = "pyo3")]
-pub(crate) use from_import::not_served;
+pub(crate) use frees::{BlockingHook, set_blocking_hook};

@@ -1,4 +1,13 @@
-//! The parts that only CUDA needs: contexts, and pointer attributes.
+//! The parts that only CUDA needs: contexts, pointer attributes, and frees after all pending work.
+//!
+//! A consumer's stream may be destroyed before the consumer releases its tensor, so memory that it
+//! used is freed after all work of the primary context. Before CUDA 12.5 only the host can wait for
+//! that: a release during a kernel of 0.32 s took as long (on an H200). Since then, one event
+//! records all work of a context, that of destroyed streams included.
+//!
+//! The frees are enqueued on a stream of their own: the buffer's stream would have to wait for
+//! unrelated work of other libraries before its next kernel. There is one for each context; with
+//! one for each free, 3,000 frees during a kernel took 264 µs each, and with one for all 9 µs.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr;
@@ -9,10 +18,11 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::Gpu;
-use super::after_all_work::{ContextCalls, FreeStreams, after_all_work};
+use super::stream::{GpuEvent, GpuStream};
 use super::vendor::{AllWork, Runtime, Vendor};
+use crate::backend::append_list::AppendList;
 use crate::backend::library::calls;
-use crate::backend::{Attributes, MemoryType, StreamHandle, StreamRules};
+use crate::backend::{Attributes, MemoryType, Stream as _, StreamHandle, StreamRules};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
@@ -48,6 +58,16 @@ calls! {
     }
 }
 
+calls! {
+    /// Functions of drivers for CUDA 12.5 and later.
+    extern "C" ContextCalls {
+        safe stream_create(stream: &mut *mut c_void, flags: c_uint): "cuStreamCreate";
+        code context_id(context: *mut c_void, id: *mut u64): "cuCtxGetId";
+        code context_record(context: *mut c_void, event: *mut c_void): "cuCtxRecordEvent";
+        code event_query(event: *mut c_void): "cuEventQuery";
+    }
+}
+
 /// The state that only CUDA needs.
 #[derive(Debug)]
 pub struct State {
@@ -65,7 +85,9 @@ struct CudaGpu {
     /// Its primary context, NULL until the first use. It is retained until the process
     /// ends, as by CUDA's own runtime.
     context: AtomicPtr<c_void>,
-    free_streams: FreeStreams,
+    /// The stream for frees in each of its contexts, by the context's id: a reset of the GPU
+    /// destroys the context and its streams, and the next context has another id.
+    free_streams: AppendList<(u64, StreamHandle)>,
 }
 
 /// A guard that keeps a context current. CUDA's calls fail without a current context, and a
@@ -137,6 +159,57 @@ impl State {
     }
 }
 
+impl CudaGpu {
+    /// Returns the stream for frees in the current context. The first call creates it, and it is
+    /// kept as long as the context.
+    fn free_stream(
+        &self,
+        calls: &'static ContextCalls,
+        device: Device,
+        context: *mut c_void,
+    ) -> Result<StreamHandle, Error> {
+        let mut id = 0;
+        // SAFETY: 1. The context is current, and `id` is a place for the result.
+        unsafe { calls.context_id(device, context, &raw mut id) }?;
+        if let Some(&(_, stream)) = self.free_streams.iter().find(|(of, _)| *of == id) {
+            return Ok(stream);
+        }
+        let mut raw = ptr::null_mut();
+        calls.stream_create(device, &mut raw, NON_BLOCKING)?;
+        if raw.is_null() {
+            return Err(Error::Unsupported { device, what: "streams" });
+        }
+        let stream = StreamHandle::from_ptr(raw);
+        // Two threads may each create one.
+        self.free_streams.append((id, stream));
+        Ok(stream)
+    }
+}
+
+/// Returns a stream whose later work begins after all work that is enqueued in the primary context
+/// of the GPU, which is current; `None` if no work is pending.
+fn stream_after_all(
+    runtime: &'static Runtime<CudaDriver>,
+    calls: &'static ContextCalls,
+    device: Device,
+    ordinal: i32,
+) -> Result<Option<StreamHandle>, Error> {
+    let event = GpuEvent::new(runtime, device, ordinal)?;
+    let (state, mut context) = (&runtime.state, ptr::null_mut());
+    state.calls.context_current(device, &mut context)?;
+    // SAFETY: 1. The context is current, and the event was created in it.
+    unsafe { calls.context_record(device, context, event.as_ptr()) }?;
+    // SAFETY: 1. The event lives until the end of the function.
+    match unsafe { calls.event_query(device, event.as_ptr()) } {
+        Ok(()) => return Ok(None),
+        Err(Error::Device { code: NOT_READY, .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let stream = state.gpu(device, ordinal)?.free_stream(calls, device, context)?;
+    GpuStream::<CudaDriver>::new(device, ordinal, stream).wait(&event)?;
+    Ok(Some(stream))
+}
+
 /// Values of `CUpointer_attribute`.
 mod attribute {
     pub(super) const MEMORY_TYPE: u32 = 2;
@@ -152,6 +225,10 @@ const INVALID_VALUE: i64 = 1;
 const INVALID_CONTEXT: i64 = 201;
 /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
 const CONTEXT_IS_DESTROYED: i64 = 709;
+/// `CUDA_ERROR_NOT_READY`: work that the event recorded is pending.
+const NOT_READY: i64 = 600;
+/// `CU_STREAM_NON_BLOCKING`: the stream does not synchronize with the legacy default stream.
+const NON_BLOCKING: c_uint = 1;
 
 /// Queries one attribute of a pointer; `None` if the pointer is not CUDA's. Bytes that the
 /// driver does not write are zero.
@@ -207,7 +284,7 @@ impl Vendor for CudaDriver {
             let mut handle = 0;
             calls.device_get(Device::cuda(ordinal), &mut handle, ordinal)?;
             let context = AtomicPtr::new(ptr::null_mut());
-            Ok(CudaGpu { handle, context, free_streams: FreeStreams::new() })
+            Ok(CudaGpu { handle, context, free_streams: AppendList::new() })
         };
         let gpus = (0..devices).map(gpu).collect::<Result<_, Error>>()?;
         // SAFETY: 1. By our caller's 1.
@@ -227,16 +304,14 @@ impl Vendor for CudaDriver {
         if current == wanted { Ok(Current { pushed: None }) } else { state.push(device, ordinal) }
     }
 
-    fn after_all_work(
-        runtime: &'static Runtime<Self>,
-        device: Device,
-        ordinal: i32,
-        enqueue: impl FnOnce(StreamHandle) -> Result<(), Error>,
-    ) -> Result<AllWork, Error> {
-        let state = &runtime.state;
-        let Some(calls) = &state.context_calls else { return Ok(AllWork::Unknown) };
-        let streams = &state.gpu(device, ordinal)?.free_streams;
-        after_all_work(runtime, calls, streams, (device, ordinal), enqueue)
+    fn all_work(runtime: &'static Runtime<Self>, device: Device, ordinal: i32) -> AllWork {
+        let Some(calls) = &runtime.state.context_calls else { return AllWork::Unknown };
+        match stream_after_all(runtime, calls, device, ordinal) {
+            Ok(Some(stream)) => AllWork::Before(stream),
+            Ok(None) => AllWork::Done,
+            // The caller waits for the device on the host.
+            Err(_) => AllWork::Unknown,
+        }
     }
 
     unsafe fn check_stream(

@@ -4,18 +4,13 @@
 //! `cuda` and `rocm`, behind the trait `Vendor`. The vendor's library is lazily loaded.
 
 #[cfg(feature = "cuda")]
-mod after_all_work;
-#[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(feature = "cudarc")]
 mod cudarc;
-#[cfg(feature = "cudarc")]
-mod cudarc_borrowed;
 mod memory;
 #[cfg(feature = "rocm")]
 mod rocm;
 mod stream;
-mod sys;
 mod vendor;
 
 use alloc::sync::Arc;
@@ -30,9 +25,10 @@ use memory::StreamCall;
 #[cfg(feature = "rocm")]
 pub use rocm::{HipRuntime, Rocm};
 pub use stream::{GpuEvent, GpuStream};
-use vendor::{AllWork, Vendor, runtime};
+use vendor::{AllWork, Calls, Vendor, runtime};
 
 use crate::backend::frees::run_blocking;
+use crate::backend::memory::Direction;
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{
     Attributes, Backend, Backends as _, MemoryRange, MemoryRef, MemoryType, StreamHandle,
@@ -212,22 +208,20 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
     ) -> Result<(), Error> {
         let work = StreamCall::on(stream.stream())?;
         work.refuse_capture("way to free in the order of a stream that is captured")?;
-        let mut all = AllWork::Unknown;
-        if work.frees_in_order() {
-            let (calls, device) = (&work.runtime.calls, work.device);
-            all = V::after_all_work(work.runtime, device, work.ordinal, |after| {
-                // SAFETY: 1. By our caller's 1. By our caller's 2 all work on it was enqueued
-                // before this, and `after` waits for that.
-                unsafe { calls.free_in_order(device, memory.data.as_ptr(), after.as_ptr()) }
-            })?;
+        let (calls, device) = (&work.runtime.calls, work.device);
+        let all = if work.frees_in_order() {
+            V::all_work(work.runtime, device, work.ordinal)
+        } else {
+            AllWork::Unknown
+        };
+        if let AllWork::Before(stream) = all {
+            // SAFETY: 1. By our caller's 1. By our caller's 2 all work on it was enqueued before
+            // this, and `stream` waits for that.
+            return unsafe { calls.free_in_order(device, memory.data.as_ptr(), stream.as_ptr()) };
         }
         drop(work);
-        match all {
-            AllWork::Enqueued => return Ok(()),
-            AllWork::Done => {}
-            AllWork::Unknown => {
-                run_blocking(|| stream::synchronize_device::<V>(stream.device()))?;
-            }
+        if all == AllWork::Unknown {
+            run_blocking(|| stream::synchronize_device::<V>(device))?;
         }
         // SAFETY: 1. By our caller's 1. 2. By our caller's 2, all work on it is done.
         unsafe { Self::deallocate(stream, memory) }
@@ -239,30 +233,19 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
         to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
-        let known = |place: &MemoryRef| Self::serves(place.device);
         let (source, target) = (from.address().cast(), to.address().cast());
+        let what = "copy by this vendor's GPUs";
         let work = StreamCall::on(stream.stream())?;
         // A graph would repeat the copy at each launch, when the host memory may be freed.
         work.refuse_capture("copy on a stream while it is captured")?;
         let (calls, device, stream) = (&work.runtime.calls, work.device, work.stream);
-        match (known(&from), known(&to)) {
-            // SAFETY: 1. By our caller's 1; the stream is alive.
-            (true, true) => unsafe {
-                calls.copy_on_device(device, target, source, byte_len, stream)
-            },
-            // SAFETY: 1. By our caller's 1; the stream is alive.
-            (true, false) if to.device == Device::CPU => unsafe {
-                calls.copy_to_host(device, target, source, byte_len, stream)
-            },
-            // SAFETY: 1. By our caller's 1; the stream is alive.
-            (false, true) if from.device == Device::CPU => unsafe {
-                calls.copy_to_device(device, target, source, byte_len, stream)
-            },
-            _ => {
-                let device = if known(&from) { to.device } else { from.device };
-                Err(Error::Unsupported { device, what: "copy by this vendor's GPUs" })
-            }
-        }
+        let copy = match Direction::of(&from, &to, Self::serves, what)? {
+            Direction::OnDevice => Calls::copy_on_device,
+            Direction::ToHost => Calls::copy_to_host,
+            Direction::FromHost => Calls::copy_to_device,
+        };
+        // SAFETY: 1. By our caller's 1; the stream is alive.
+        unsafe { copy(calls, device, target, source, byte_len, stream) }
     }
 
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {

@@ -1,7 +1,7 @@
 //! Streams and events of a GPU: [`GpuStream`], [`GpuEvent`].
 //!
 //! Neither runtime counts references to a stream, so `STREAMS_LAST` is false. Memory that a
-//! consumer used on its own stream is freed after all work of the device (`after_all_work`, or a
+//! consumer used on its own stream is freed after all work of the device (`Vendor::all_work`, or a
 //! wait of the host). A default stream, or one that the consumer promised to keep, needs only an
 //! event.
 

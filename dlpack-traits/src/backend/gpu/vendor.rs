@@ -1,5 +1,5 @@
-//! The loaded runtime of a vendor ([`Runtime`]), and the differences between vendors
-//! ([`Vendor`]).
+//! The loaded runtime of a vendor ([`Runtime`]), the functions that vendors have in common
+//! ([`Calls`]), and the differences between them ([`Vendor`]).
 //!
 //! The tables of functions are our own: `cudarc` panics if the library is missing.
 
@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use super::sys::Calls;
-use crate::backend::{Attributes, MemoryType, StreamHandle, StreamRules, library};
+use crate::backend::library::{self, calls};
+use crate::backend::{Attributes, MemoryType, StreamHandle, StreamRules};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
@@ -58,17 +58,10 @@ pub trait Vendor: Sized + Send + Sync + 'static {
         ordinal: i32,
     ) -> Result<Self::Current, Error>;
 
-    /// Calls `enqueue`, at most once, with a stream of this crate whose later work begins after
-    /// all work that is enqueued in the GPU's primary context. Does not call it if no work is
-    /// pending ([`AllWork::Done`]), or if the runtime cannot record all work
-    /// ([`AllWork::Unknown`]). The GPU is current.
-    fn after_all_work(
-        _: &'static Runtime<Self>,
-        _: Device,
-        _ordinal: i32,
-        _enqueue: impl FnOnce(StreamHandle) -> Result<(), Error>,
-    ) -> Result<AllWork, Error> {
-        Ok(AllWork::Unknown)
+    /// The work that is enqueued in the GPU's primary context, for a free after it. The GPU is
+    /// current.
+    fn all_work(_: &'static Runtime<Self>, _: Device, _ordinal: i32) -> AllWork {
+        AllWork::Unknown
     }
 
     /// Rejects a stream of another GPU or context. The GPU is current.
@@ -91,13 +84,13 @@ pub trait Vendor: Sized + Send + Sync + 'static {
     ) -> Result<Option<Attributes>, Error>;
 }
 
-/// What [`Vendor::after_all_work`] did.
+/// All work of a GPU: [`Vendor::all_work`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllWork {
-    /// No work was pending, and nothing was enqueued.
+    /// No work is pending.
     Done,
-    /// Enqueued after all work.
-    Enqueued,
+    /// Later work of this stream of the crate begins after all work.
+    Before(StreamHandle),
     /// The runtime cannot record all work: the host has to wait for it.
     Unknown,
 }
@@ -181,5 +174,45 @@ impl<V: Vendor> Drop for Relaxed<V> {
         let device = Device::new(V::DEVICE, 0);
         // An error cannot be reported here; the thread would stay in relaxed mode.
         let _ = self.runtime.calls.exchange_capture_mode(device, &mut self.before);
+    }
+}
+
+calls! {
+    /// The functions that both vendors have, with the same arguments.
+    extern "C" Calls {
+        safe initialize(flags: c_uint): "cuInit" | "hipInit";
+        safe device_count(count: &mut c_int): "cuDeviceGetCount" | "hipGetDeviceCount";
+        safe synchronize_device(): "cuCtxSynchronize" | "hipDeviceSynchronize";
+        safe event_create(event: &mut *mut c_void, flags: c_uint):
+            "cuEventCreate" | "hipEventCreateWithFlags";
+        safe exchange_capture_mode(mode: &mut c_uint):
+            "cuThreadExchangeStreamCaptureMode" | "hipThreadExchangeStreamCaptureMode";
+        code event_destroy(event: *mut c_void): "cuEventDestroy_v2" | "hipEventDestroy";
+        code event_record(event: *mut c_void, stream: *mut c_void):
+            "cuEventRecord" | "hipEventRecord";
+        code stream_wait(stream: *mut c_void, event: *mut c_void, flags: c_uint):
+            "cuStreamWaitEvent" | "hipStreamWaitEvent";
+        code stream_synchronize(stream: *mut c_void): "cuStreamSynchronize" | "hipStreamSynchronize";
+        code stream_is_capturing(stream: *mut c_void, status: *mut c_uint):
+            "cuStreamIsCapturing" | "hipStreamIsCapturing";
+        code allocate_in_order(data: *mut *mut c_void, bytes: usize, stream: *mut c_void):
+            "cuMemAllocAsync" | "hipMallocAsync";
+        code allocate(data: *mut *mut c_void, bytes: usize): "cuMemAlloc_v2" | "hipMalloc";
+        code allocate_managed(data: *mut *mut c_void, bytes: usize, flags: c_uint):
+            "cuMemAllocManaged" | "hipMallocManaged";
+        code allocate_pinned(data: *mut *mut c_void, bytes: usize, flags: c_uint):
+            "cuMemHostAlloc" | "hipHostMalloc";
+        code free_in_order(data: *mut c_void, stream: *mut c_void):
+            "cuMemFreeAsync" | "hipFreeAsync";
+        code free(data: *mut c_void): "cuMemFree_v2" | "hipFree";
+        code free_pinned(data: *mut c_void): "cuMemFreeHost" | "hipHostFree";
+        code fill_in_order(data: *mut c_void, byte: u8, count: usize, stream: *mut c_void):
+            "cuMemsetD8Async" | "hipMemsetD8Async";
+        code copy_to_device(to: *mut c_void, from: *mut c_void, bytes: usize, stream: *mut c_void):
+            "cuMemcpyHtoDAsync_v2" | "hipMemcpyHtoDAsync";
+        code copy_to_host(to: *mut c_void, from: *mut c_void, bytes: usize, stream: *mut c_void):
+            "cuMemcpyDtoHAsync_v2" | "hipMemcpyDtoHAsync";
+        code copy_on_device(to: *mut c_void, from: *mut c_void, bytes: usize, stream: *mut c_void):
+            "cuMemcpyDtoDAsync_v2" | "hipMemcpyDtoDAsync";
     }
 }

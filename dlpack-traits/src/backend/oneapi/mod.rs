@@ -4,7 +4,6 @@
 //! C++ interface, whose symbols change with every release.
 
 mod devices;
-mod memory;
 mod queue;
 mod sys;
 mod usm;
@@ -13,9 +12,9 @@ use core::ffi::c_void;
 use std::path::Path;
 
 use devices::{LOADED, runtime};
-use memory::{Owned, free, zeroed};
 pub use queue::{OneApiEvent, OneApiQueue};
 use usm::{Context, find};
+use usm::{Owned, free, zeroed};
 pub use usm::{Usm, UsmKind};
 
 use crate::backend::frees::run_blocking;

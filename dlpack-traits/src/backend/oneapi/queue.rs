@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use super::sys::{Calls, SyclObject};
-use crate::backend::object::Ref;
+use crate::backend::library::Ref;
 use crate::backend::{Event, Stream};
 use crate::device::Device;
 use crate::error::Error;

@@ -4,8 +4,7 @@
 
 use core::ffi::c_int;
 
-use crate::backend::library::calls;
-use crate::backend::object::{Object, Ref};
+use crate::backend::library::{Object, Ref, calls};
 
 /// An owned object of SYCL: a reference counted handle.
 pub(super) type SyclObject = Object<Calls>;

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use super::OpenCl;
 use super::devices::runtime;
 use super::sys::{Calls, OpenClObject};
-use crate::backend::object::Ref;
+use crate::backend::library::Ref;
 use crate::backend::{DeviceBuffer, FreeOrder, MemoryRange, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;

@@ -17,6 +17,7 @@ pub use memory::OpenClMemory;
 pub use queue::{OpenClEvent, OpenClQueue};
 
 use crate::backend::library::checked;
+use crate::backend::memory::Direction;
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{Backend, MemoryRange, MemoryRef, MemoryType, StreamHandle, WorkStream};
 use crate::device::Device;
@@ -158,40 +159,36 @@ unsafe impl Backend for OpenCl {
         let (queue, device) = (stream.stream(), stream.device());
         let calls = queue.calls;
         // Buffers of another device may be of another context.
-        let is_ours = |place: &MemoryRef| place.device == device;
-        let nothing = ptr::null();
-        match (is_ours(&from), is_ours(&to)) {
-            (true, true) => {
+        let is_ours = |other| other == device;
+        let (none, what) = (ptr::null(), "copy by a queue of OpenCL");
+        match Direction::of(&from, &to, is_ours, what)? {
+            Direction::OnDevice => {
                 let ((from, start), (to, end)) = (from.in_object()?, to.in_object()?);
                 queue.enqueue(|raw, event| {
                     // SAFETY: 1. A queue; buffers by our caller's 1, of its context or
                     // rejected by OpenCL.
                     unsafe {
-                        calls.copy(device, raw, from, to, start, end, byte_len, 0, nothing, event)
+                        calls.copy(device, raw, from, to, start, end, byte_len, 0, none, event)
                     }
                 })
             }
-            (true, false) if to.device == Device::CPU => {
+            Direction::ToHost => {
                 let ((from, start), target) = (from.in_object()?, to.address().cast());
                 queue.enqueue(|raw, event| {
                     // SAFETY: 1. A queue; a buffer and host memory by our caller's 1.
                     unsafe {
-                        calls.read(device, raw, from, 0, start, byte_len, target, 0, nothing, event)
+                        calls.read(device, raw, from, 0, start, byte_len, target, 0, none, event)
                     }
                 })
             }
-            (false, true) if from.device == Device::CPU => {
+            Direction::FromHost => {
                 let ((to, start), source) = (to.in_object()?, from.address().cast_const().cast());
                 queue.enqueue(|raw, event| {
                     // SAFETY: 1. A queue; a buffer and host memory by our caller's 1.
                     unsafe {
-                        calls.write(device, raw, to, 0, start, byte_len, source, 0, nothing, event)
+                        calls.write(device, raw, to, 0, start, byte_len, source, 0, none, event)
                     }
                 })
-            }
-            _ => {
-                let device = if is_ours(&from) { to.device } else { from.device };
-                Err(Error::Unsupported { device, what: "copy by a queue of OpenCL" })
             }
         }
     }

@@ -9,7 +9,7 @@ use core::fmt;
 use core::ptr::{self, NonNull};
 
 use super::sys::{Calls, OpenClObject};
-use crate::backend::object::Ref;
+use crate::backend::library::Ref;
 use crate::backend::{Event, Stream};
 use crate::device::Device;
 use crate::error::Error;

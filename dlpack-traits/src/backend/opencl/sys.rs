@@ -6,8 +6,7 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-use crate::backend::library::calls;
-use crate::backend::object::{Object, Ref};
+use crate::backend::library::{Object, Ref, calls};
 use crate::device::Device;
 use crate::error::Error;
 

@@ -1,10 +1,12 @@
-//! Runs a check on a thread of its own: [`Trial`].
+//! Runs a check on a thread of its own ([`Trial`]), with buffers and copies among them, and collects
+//! the results ([`Report`]).
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use alloc::{format, vec};
+use core::fmt;
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::panic::catch_unwind;
@@ -13,8 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::hooks::{Gate, Hooks};
-use super::report::{Finding, Report};
-use crate::backend::{Backend, DeviceBuffer, Stream as _, WorkStream};
+use crate::backend::staged::to_host;
+use crate::backend::{Backend, DeviceBuffer, MemoryRef, Stream as _, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -192,4 +194,113 @@ impl<B: Backend> Trial<B> {
 /// `Ok` if the condition holds.
 pub(super) fn ensure(holds: bool, obligation: &'static str, text: &str) -> Outcome {
     if holds { Ok(()) } else { Err(Stop::Broken(obligation, text.into())) }
+}
+
+/// What the kit found about a backend on a device. `Display` prints a line for each check.
+#[derive(Clone, Debug)]
+#[must_use = "a backend that breaks an obligation is reported here only"]
+#[non_exhaustive]
+pub struct Report {
+    /// The name of the type.
+    pub backend: &'static str,
+    /// The device.
+    pub device: Device,
+    /// The obligations that the backend breaks. The first one may be the reason for the others.
+    pub findings: Vec<Finding>,
+    /// The checks that were not run, and what they lack.
+    pub not_run: Vec<(&'static str, String)>,
+    /// The checks that found nothing.
+    pub passed: Vec<&'static str>,
+}
+
+/// An obligation that a backend breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The check.
+    pub check: &'static str,
+    /// The obligation, by the list that it is in: "`Stream` 5".
+    pub obligation: &'static str,
+    /// What happened.
+    pub text: String,
+}
+
+impl Report {
+    /// Whether the kit found nothing.
+    pub fn is_pass(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [self.passed.len(), self.findings.len(), self.not_run.len()];
+        let [passed, failed, not_run] = counts;
+        write!(f, "{} on {}: ", self.backend, self.device)?;
+        writeln!(f, "{passed} checks passed, {failed} failed, {not_run} not run")?;
+        for Finding { check, obligation, text } in &self.findings {
+            writeln!(f, "FAILED   {check}: {obligation}: {text}")?;
+        }
+        for (check, reason) in &self.not_run {
+            writeln!(f, "not run  {check}: {reason}")?;
+        }
+        self.passed.iter().try_for_each(|check| writeln!(f, "passed   {check}"))
+    }
+}
+
+/// Elements of the buffers.
+pub(super) const COUNT: usize = 16;
+
+/// A buffer of the stream with one value in all elements. The host waits for it.
+pub(super) fn filled<B: Backend>(
+    stream: &WorkStream<B>,
+    value: u32,
+) -> Result<DeviceBuffer<B>, Error> {
+    DeviceBuffer::from_slice_on(stream.clone(), &[value; COUNT])
+}
+
+/// Enqueues a copy of all elements on a stream.
+pub(super) fn copy<B: Backend>(
+    stream: &WorkStream<B>,
+    from: &DeviceBuffer<B>,
+    to: &DeviceBuffer<B>,
+) -> Result<(), Error> {
+    copy_part(stream, (from, 0), (to, 0), COUNT)
+}
+
+/// Enqueues a copy of `count` elements on a stream, from one index to another.
+pub(super) fn copy_part<B: Backend>(
+    stream: &WorkStream<B>,
+    from: (&DeviceBuffer<B>, usize),
+    to: (&DeviceBuffer<B>, usize),
+    count: usize,
+) -> Result<(), Error> {
+    let ((from, _), (to, _)) = (part(from, count)?, part(to, count)?);
+    // SAFETY: 1. Both buffers have the bytes, and are different. The checks drop a buffer only after
+    // the copy, or after its stream was recorded for the free: a backend that frees too early is
+    // what they look for.
+    unsafe { B::copy(stream, from, to, count.saturating_mul(4)) }
+}
+
+/// The bytes of a buffer from an element on, after the work on its stream.
+pub(super) fn end_of<B: Backend>(buffer: &DeviceBuffer<B>, first: usize) -> Result<Vec<u8>, Error> {
+    let (place, rest) = part((buffer, first), 0)?;
+    let mut bytes = vec![0; rest];
+    // SAFETY: 1. The buffer has as many bytes from there on, and is freed after the work of its
+    // stream.
+    unsafe { to_host(buffer.stream(), place, &mut bytes) }?;
+    Ok(bytes)
+}
+
+/// The location of `count` elements of a buffer, and the number of bytes from there to its end.
+fn part<B: Backend>(
+    (buffer, first): (&DeviceBuffer<B>, usize),
+    count: usize,
+) -> Result<(MemoryRef, usize), Error> {
+    let (start, len) = (first.saturating_mul(4), count.saturating_mul(4));
+    let rest = buffer.byte_len().checked_sub(start).filter(|&rest| len <= rest);
+    let rest = rest.ok_or(Error::NoSuchElement)?;
+    let place = buffer.place();
+    let byte_offset = place.byte_offset.saturating_add(start as u64);
+    Ok((MemoryRef { byte_offset, ..place }, rest))
 }

@@ -4,8 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ptr;
 
-use super::buffers::{COUNT, copy, copy_part, end_of, filled};
-use super::check::{Check, Outcome, Trial, ensure};
+use super::check::{COUNT, Check, Outcome, Trial, copy, copy_part, end_of, ensure, filled};
 use crate::backend::backend_trait::{has_addresses, is_read_by_host};
 use crate::backend::{Backend, DeviceBuffer, SyncAction, WorkStream};
 use crate::device::Device;

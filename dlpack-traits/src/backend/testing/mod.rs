@@ -9,20 +9,17 @@
 //! The result is a value ([`Report`]). A check runs on a thread of its own, so a call that never
 //! returns is a finding too.
 
-mod buffers;
 mod check;
 mod hooks;
 mod memory;
-mod order;
-mod report;
 mod streams;
 
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use core::any::type_name;
 
+pub use check::{Finding, Report};
 pub use hooks::{Gate, Hooks, NoGate};
-pub use report::{Finding, Report};
 
 use crate::backend::Backend;
 use crate::device::Device;
@@ -46,8 +43,8 @@ pub fn conform<B: Backend>(device: Device, hooks: impl Hooks<B>) -> Report {
     let (findings, not_run, passed) = (Vec::new(), Vec::new(), Vec::new());
     let mut report = Report { backend: type_name::<B>(), device, findings, not_run, passed };
     let trial = Trial::new(device, hooks);
-    let first: Check<B> = ("wait of the host", order::wait_of_the_host);
-    let checks = order::checks().into_iter().chain(streams::checks()).chain(memory::checks());
+    let first: Check<B> = ("wait of the host", streams::wait_of_the_host);
+    let checks = streams::checks().into_iter().chain(memory::checks());
     let checks = core::iter::once(first).chain(memory::first_checks()).chain(checks);
     for check in checks.chain(streams::last_checks()) {
         let ends = trial.run(&check, &mut report);

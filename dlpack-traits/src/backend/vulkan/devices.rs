@@ -1,15 +1,16 @@
-//! The `VkDevice`s that are registered with this process: [`DeviceState`].
+//! The `VkDevice`s that are registered with this process ([`DeviceState`]), and their queues as
+//! streams: [`VulkanStream`], [`VulkanEvent`].
 
-use core::fmt;
+use core::{fmt, ptr};
 use std::vec::Vec;
 
 use ash::vk;
 
 use super::convert::number;
 use super::deferred_destroy::Retired;
-use super::queue::Queue;
-use crate::backend::StreamHandle;
+use super::queue::{Queue, TimelinePoint};
 use crate::backend::append_list::AppendList;
+use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
@@ -26,22 +27,10 @@ pub(super) struct DeviceState {
 }
 
 impl DeviceState {
-    pub(super) fn functions(&self) -> &ash::Device {
-        &self.functions
-    }
-
-    pub(super) fn queues(&self) -> &[Queue] {
-        &self.queues
-    }
-
     /// Returns a queue by its index, which `find` returned.
     #[expect(clippy::indexing_slicing, reason = "places come from `find` and from counting")]
     pub(super) fn queue(&self, index: usize) -> &Queue {
         &self.queues[index]
-    }
-
-    pub(super) fn families(&self) -> &[u32] {
-        &self.families
     }
 
     /// Returns the index of the queue with that handle. The handle is only compared.
@@ -49,6 +38,11 @@ impl DeviceState {
         let called = |queue: &Queue| number(device, queue.raw()) == Ok(handle.number());
         let what = "queue that was not adopted";
         self.queues.iter().position(called).ok_or(Error::Unsupported { device, what })
+    }
+
+    /// All queues as streams.
+    pub(super) fn streams(&'static self, device: Device) -> impl Iterator<Item = VulkanStream> {
+        (0..self.queues.len()).map(move |index| VulkanStream::new(device, self, index))
     }
 
     /// The index of the first memory type among `allowed` that has the properties.
@@ -86,4 +80,105 @@ pub(super) fn known(device: Device) -> Result<&'static DeviceState, Error> {
     let served = device.device_type() == ffi::kDLVulkan;
     let known = KNOWN.get(device.device_id()).filter(|_| served);
     known.ok_or(Error::NoBackend { device })
+}
+
+/// A queue of a device.
+#[derive(Clone, Copy)]
+pub struct VulkanStream {
+    pub(super) device: Device,
+    pub(super) known: &'static DeviceState,
+    index: usize,
+}
+
+impl VulkanStream {
+    pub(super) fn new(device: Device, known: &'static DeviceState, index: usize) -> Self {
+        Self { device, known, index }
+    }
+
+    /// The handle of the queue; NULL, which names no queue, if it does not fit.
+    pub(super) fn handle(&self) -> StreamHandle {
+        StreamHandle::from_number(number(self.device, self.queue().raw()).unwrap_or(0))
+    }
+
+    pub(super) fn queue(&self) -> &'static Queue {
+        self.known.queue(self.index)
+    }
+
+    /// Enqueues a mark after all work so far, and after `after`.
+    pub(super) fn mark(&self, after: Option<TimelinePoint>) -> Result<TimelinePoint, Error> {
+        // SAFETY: 1. Both are of the device: `wait` compares the devices. 2. There are no
+        // commands.
+        unsafe { self.queue().submit(&self.known.functions, self.device, after, &[]) }
+    }
+}
+
+impl fmt::Debug for VulkanStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {}", self.queue().raw(), self.device)
+    }
+}
+
+// SAFETY: by the Vulkan specification on submission order and semaphores:
+// 1 (order): work that uses memory of tensors is between barriers (5 of `adopt`,
+// `work::commands`).
+// 2 (`record`): a signal comes after all earlier submissions, whose writes it makes available.
+// 3 (`wait`): a wait at all stages comes before all later work, to which it makes the writes
+// visible.
+// 4 (only enqueue): a submission does not wait.
+// 5 (`synchronize`): the host waits for a signal, or, if that could not be enqueued, for the
+// queue.
+// 6 (any thread): there is no current context, and a queue is used under its lock.
+// 7 (clone): it names the same queue.
+// 8 (graphs): there are none.
+// 9 (`is_same`): the default, with which handles are compared, of queues that are kept alive.
+// 10 (`can_follow`): events of the same device can be waited for; `wait` rejects others.
+// 11 (`fence`): submissions to a queue have an order already.
+unsafe impl Stream for VulkanStream {
+    type Event = VulkanEvent;
+
+    const IN_ORDER: bool = true;
+    const GRAPHS: bool = false;
+
+    fn record(&self) -> Result<VulkanEvent, Error> {
+        Ok(VulkanEvent { known: self.known, point: self.mark(None)? })
+    }
+
+    fn wait(&self, event: &VulkanEvent) -> Result<(), Error> {
+        if !ptr::eq(self.known, event.known) {
+            let what = "way to wait for another VkDevice";
+            return Err(Error::Unsupported { device: self.device, what });
+        }
+        self.mark(Some(event.point)).map(drop)
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        let functions = &self.known.functions;
+        let waited = match self.mark(None) {
+            // SAFETY: 1. It is a point of the device's queue.
+            Ok(point) => unsafe { point.wait(functions, self.device) },
+            Err(error) => {
+                // SAFETY: 1. The queue is of the device.
+                unsafe { self.queue().drain(functions) };
+                Err(error)
+            }
+        };
+        self.known.retired.clear(functions);
+        waited
+    }
+}
+
+/// A value of a queue's timeline.
+#[derive(Clone, Copy)]
+pub struct VulkanEvent {
+    known: &'static DeviceState,
+    point: TimelinePoint,
+}
+
+// SAFETY: 1. It is a number. The timeline lives as long as its device.
+unsafe impl Event for VulkanEvent {}
+
+impl fmt::Debug for VulkanEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.point)
+    }
 }

@@ -14,8 +14,6 @@ mod devices;
 mod memory;
 mod open;
 mod queue;
-mod stream;
-mod work;
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
@@ -25,10 +23,10 @@ use ash::vk;
 
 use self::convert::number;
 use self::deferred_destroy::{BoundBuffer, Garbage};
-use self::devices::DeviceState;
+pub use self::devices::{VulkanEvent, VulkanStream};
+use self::memory::{BufferPlace, Command, enqueue};
 use self::memory::{block, retire, staging};
-pub use self::stream::{VulkanEvent, VulkanStream};
-use self::work::{BufferPlace, Command, enqueue};
+use crate::backend::memory::Direction;
 use crate::backend::{
     Attributes, Backend, MemoryRange, MemoryRef, MemoryType, Stream, StreamHandle, WorkStream,
 };
@@ -72,7 +70,7 @@ impl Vulkan {
     ///
     /// [`Error::NoBackend`] for a device that was not adopted.
     pub fn functions(device: Device) -> Result<&'static ash::Device, Error> {
-        Ok(devices::known(device)?.functions())
+        Ok(&devices::known(device)?.functions)
     }
 
     /// The adopted queues, in the order in which they were passed.
@@ -81,8 +79,7 @@ impl Vulkan {
     ///
     /// [`Error::NoBackend`] for a device that was not adopted.
     pub fn queues(device: Device) -> Result<impl Iterator<Item = WorkStream<Self>>, Error> {
-        let known = devices::known(device)?;
-        Ok((0..known.queues().len()).map(move |index| work_stream(device, known, index)))
+        Ok(devices::known(device)?.streams(device).map(work_stream))
     }
 
     /// Calls `submit` with a queue that no other thread uses meanwhile, as `vkQueueSubmit`
@@ -104,11 +101,10 @@ impl Vulkan {
 }
 
 /// Combines a queue of a device with its handle.
-fn work_stream(device: Device, known: &'static DeviceState, index: usize) -> WorkStream<Vulkan> {
-    let stream = VulkanStream::new(device, known, index);
+fn work_stream(stream: VulkanStream) -> WorkStream<Vulkan> {
     // SAFETY: 1. A queue exists, under its handle, as long as its device, which lives as
     // long as the process (1 of `adopt`). 2. It is a queue of the device.
-    unsafe { WorkStream::new(device, stream.handle(), stream) }
+    unsafe { WorkStream::new(stream.device, stream.handle(), stream) }
 }
 
 // SAFETY: 1. Both look up the queue among those of the given device. 2. The rules only turn
@@ -132,7 +128,7 @@ unsafe impl Backend for Vulkan {
     type Stream = VulkanStream;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
-        Ok(work_stream(device, devices::known(device)?, 0))
+        Ok(work_stream(VulkanStream::new(device, devices::known(device)?, 0)))
     }
 
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<VulkanStream, Error> {
@@ -142,8 +138,8 @@ unsafe impl Backend for Vulkan {
 
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<MemoryRange, Error> {
         let (stream, device) = (stream.stream(), stream.device());
-        let known = stream.known();
-        known.retired.clear(known.functions());
+        let known = stream.known;
+        known.retired.clear(&known.functions);
         let (wanted, any) =
             (vk::MemoryPropertyFlags::DEVICE_LOCAL, vk::MemoryPropertyFlags::empty());
         let block = block(known, device, byte_len, wanted, any)?;
@@ -161,7 +157,7 @@ unsafe impl Backend for Vulkan {
             Ok(data) => known.retired.insert(data.addr().get(), block),
             // SAFETY: 1. No work was enqueued, and no other code has its
             // handles.
-            Err(_) => unsafe { Garbage::Buffer(block).destroy(known.functions()) },
+            Err(_) => unsafe { Garbage::Buffer(block).destroy(&known.functions) },
         }
         filled.map(|data| MemoryRange::new(data, byte_len))
     }
@@ -176,10 +172,8 @@ unsafe impl Backend for Vulkan {
         stream: &WorkStream<Self>,
         memory: MemoryRange,
     ) -> Result<(), Error> {
-        let (known, device) = (stream.stream().known(), stream.device());
-        let queues = 0..known.queues().len();
-        let points: Result<Vec<_>, Error> =
-            queues.map(|index| VulkanStream::new(device, known, index).mark(None)).collect();
+        let all = stream.stream().known.streams(stream.device());
+        let points: Result<Vec<_>, Error> = all.map(|stream| stream.mark(None)).collect();
         retire(stream.stream(), memory.data, points?);
         Ok(())
     }
@@ -191,46 +185,42 @@ unsafe impl Backend for Vulkan {
         byte_len: usize,
     ) -> Result<(), Error> {
         let (stream, device) = (stream.stream(), stream.device());
-        let known = stream.known();
-        let functions = known.functions();
+        let known = stream.known;
+        let functions = &known.functions;
         let host = |block: BoundBuffer| BufferPlace { buffer: block.buffer, byte_offset: 0 };
-        if from.device == device && to.device == device {
-            let work =
-                Command::Copy { from: BufferPlace::of(&from), to: BufferPlace::of(&to), byte_len };
-            // SAFETY: 1. By our caller's 1, both have the bytes until the work
-            // is done.
-            return unsafe { enqueue(stream, work, None) }.map(drop);
+        let copy = |from, to| Command::Copy { from, to, byte_len };
+        match Direction::of(&from, &to, |other| other == device, "copy by this VkDevice")? {
+            Direction::OnDevice => {
+                let work = copy(BufferPlace::of(&from), BufferPlace::of(&to));
+                // SAFETY: 1. By our caller's 1, both have the bytes until the work is done.
+                unsafe { enqueue(stream, work, None) }.map(drop)
+            }
+            Direction::FromHost => {
+                let (block, mapped) = staging(known, device, byte_len)?;
+                // SAFETY: by our caller's 1 the host has the bytes, and the mapping as many.
+                unsafe { mapped.as_ptr().copy_from_nonoverlapping(from.address(), byte_len) };
+                let work = copy(host(block), BufferPlace::of(&to));
+                // SAFETY: 1. By our caller's 1; the block is retired with the commands.
+                unsafe { enqueue(stream, work, Some(block)) }.map(drop)
+            }
+            Direction::ToHost => {
+                let (block, mapped) = staging(known, device, byte_len)?;
+                let work = copy(BufferPlace::of(&from), host(block));
+                // SAFETY: 1. By our caller's 1; the block is destroyed below.
+                let enqueued = unsafe { enqueue(stream, work, None) };
+                let copied = enqueued.and_then(|point| {
+                    // SAFETY: 1. It is a point of the device's queue.
+                    unsafe { point.wait(functions, device) }?;
+                    // SAFETY: by our caller's 1 the host has space for the bytes, and the mapping
+                    // contains them: the barrier at the end made them visible to the host.
+                    unsafe { mapped.as_ptr().copy_to_nonoverlapping(to.address(), byte_len) };
+                    Ok(())
+                });
+                // SAFETY: 1. The enqueued work is done, or will never run.
+                unsafe { Garbage::Buffer(block).destroy(functions) };
+                copied
+            }
         }
-        if from.device == Device::CPU && to.device == device {
-            let (block, mapped) = staging(known, device, byte_len)?;
-            // SAFETY: by our caller's 1 the host has the bytes, and the mapping
-            // as many.
-            unsafe { mapped.as_ptr().copy_from_nonoverlapping(from.address(), byte_len) };
-            let work = Command::Copy { from: host(block), to: BufferPlace::of(&to), byte_len };
-            // SAFETY: 1. By our caller's 1; the block is retired with the
-            // commands.
-            return unsafe { enqueue(stream, work, Some(block)) }.map(drop);
-        }
-        if from.device == device && to.device == Device::CPU {
-            let (block, mapped) = staging(known, device, byte_len)?;
-            let work = Command::Copy { from: BufferPlace::of(&from), to: host(block), byte_len };
-            // SAFETY: 1. By our caller's 1; the block is destroyed below.
-            let enqueued = unsafe { enqueue(stream, work, None) };
-            let copied = enqueued.and_then(|point| {
-                // SAFETY: 1. It is a point of the device's queue.
-                unsafe { point.wait(functions, device) }?;
-                // SAFETY: by our caller's 1 the host has space for the bytes,
-                // and the mapping contains them: the barrier at the end made
-                // them visible to the host.
-                unsafe { mapped.as_ptr().copy_to_nonoverlapping(to.address(), byte_len) };
-                Ok(())
-            });
-            // SAFETY: 1. The enqueued work is done, or will never run.
-            unsafe { Garbage::Buffer(block).destroy(functions) };
-            return copied;
-        }
-        let device = if from.device == device { to.device } else { from.device };
-        Err(Error::Unsupported { device, what: "copy by this VkDevice" })
     }
 
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
@@ -243,9 +233,7 @@ unsafe impl Backend for Vulkan {
 }
 
 fn synchronize_device(device: Device) -> Result<(), Error> {
-    let known = devices::known(device)?;
-    let done = (0..known.queues().len())
-        .map(|index| VulkanStream::new(device, known, index).synchronize());
+    let done = devices::known(device)?.streams(device).map(|stream| stream.synchronize());
     // The fold waits for every queue, also after an error.
     done.fold(Ok(()), Result::and)
 }

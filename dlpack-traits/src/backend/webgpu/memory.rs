@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 use super::queue::{CallbackStatus, SPONTANEOUS, WebGpuStream};
 use super::sys::{BufferDescriptor, MapInfo, StringView, WebGpuObject};
-use crate::backend::object::Ref;
+use crate::backend::library::Ref;
 use crate::backend::{MemoryRef, Stream, device_error};
 use crate::error::Error;
 

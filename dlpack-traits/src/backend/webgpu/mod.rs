@@ -24,6 +24,7 @@ use self::queue::AdoptedDevice;
 pub use self::queue::{WebGpuEvent, WebGpuStream};
 use self::sys::Calls;
 use crate::backend::append_list::AppendList;
+use crate::backend::memory::Direction;
 use crate::backend::{
     Backend, MemoryRange, MemoryRef, MemoryType, Stream, StreamHandle, WorkStream,
 };
@@ -156,31 +157,29 @@ unsafe impl Backend for WebGpu {
         to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
-        let (stream, device) = (stream.stream(), stream.device());
-        if from.device == device && to.device == device {
-            // SAFETY: 1. By our caller's 1.
-            let source = unsafe { units(stream, &from, byte_len, Units::exactly) };
-            // SAFETY: 1. By our caller's 1.
-            let target = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
-            // SAFETY: 1. By our caller's 1.
-            return unsafe { enqueue(stream, source?, target) };
+        let (stream, is_ours) = (stream.stream(), |device| device == stream.device());
+        // SAFETY: 1. By our caller's 1.
+        let units = |place, of| unsafe { units(stream, place, byte_len, of) };
+        match Direction::of(&from, &to, is_ours, "copy by this WGPUDevice")? {
+            Direction::OnDevice => {
+                let source = units(&from, Units::exactly);
+                let target = units(&to, Units::exactly)?;
+                // SAFETY: 1. By our caller's 1.
+                unsafe { enqueue(stream, source?, target) }
+            }
+            Direction::FromHost => {
+                let units = units(&to, Units::exactly)?;
+                // SAFETY: 1. By our caller's 1 the host has the bytes; `units` is of a live
+                // buffer.
+                unsafe { write(stream, from.address(), byte_len, units) }
+            }
+            Direction::ToHost => {
+                let units = units(&from, Units::around)?;
+                let skip = usize::try_from(from.byte_offset.saturating_sub(units.byte_offset));
+                let skip = skip.map_err(|_| Error::SizeOverflow)?;
+                // SAFETY: 1. and 2. By our caller's 1.
+                unsafe { read(stream, units, skip, to.address(), byte_len) }
+            }
         }
-        if from.device == Device::CPU && to.device == device {
-            // SAFETY: 1. By our caller's 1.
-            let units = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
-            // SAFETY: 1. By our caller's 1 the host has the bytes; `units` is of a live
-            // buffer.
-            return unsafe { write(stream, from.address(), byte_len, units) };
-        }
-        if from.device == device && to.device == Device::CPU {
-            // SAFETY: 1. By our caller's 1.
-            let units = unsafe { units(stream, &from, byte_len, Units::around) }?;
-            let skip = usize::try_from(from.byte_offset.saturating_sub(units.byte_offset));
-            let skip = skip.map_err(|_| Error::SizeOverflow)?;
-            // SAFETY: 1. and 2. By our caller's 1.
-            return unsafe { read(stream, units, skip, to.address(), byte_len) };
-        }
-        let device = if from.device == device { to.device } else { from.device };
-        Err(Error::Unsupported { device, what: "copy by this WGPUDevice" })
     }
 }

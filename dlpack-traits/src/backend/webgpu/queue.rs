@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use libloading::Library;
 
 use super::sys::{Calls, ScopeInfo, StringView};
-use crate::backend::object::Ref;
+use crate::backend::library::Ref;
 use crate::backend::reentrant_lock::ReentrantLock;
 use crate::backend::{Event, Stream, StreamHandle, device_error};
 use crate::device::Device;

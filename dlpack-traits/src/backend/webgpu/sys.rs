@@ -3,8 +3,7 @@
 use core::ffi::{c_char, c_void};
 use core::ptr;
 
-use crate::backend::library::calls;
-use crate::backend::object::{Object, Ref};
+use crate::backend::library::{Object, Ref, calls};
 
 /// An owned object of WebGPU.
 pub(super) type WebGpuObject = Object<Calls>;
