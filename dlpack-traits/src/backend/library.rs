@@ -63,32 +63,34 @@ pub(super) unsafe fn function<F: Copy>(
     symbol.ok().and_then(|symbol| *symbol).ok_or(Error::Unsupported { device, what: name })
 }
 
-/// Defines a table of the C functions of a library, and a method for each, by its kind:
+/// Defines a table of the C functions of a library, and a method for each, by what the function
+/// returns:
 ///
 /// | kind | the function returns | the method |
 /// |---|---|---|
-/// | `safe` | an error code, also for invalid arguments, and writes results to references | is safe, and converts the code |
 /// | `code` | an error code | converts the code |
 /// | `object` | an object, or NULL | returns its owner, with the function of the table that releases it |
 /// | `coded` | the same, and writes an error code to its last argument | the same |
 /// | `value` | any other value | returns it |
 ///
-/// A function may have a name for each vendor.
+/// The methods of `safe` functions are safe: the vendor documents that invalid arguments are errors,
+/// and references are places for results, or objects that are alive ([`kinds!`](kinds)). A function may
+/// have a name for each vendor.
 macro_rules! calls {
     (
         $(#[$meta:meta])*
-        extern $abi:tt $table:ident { $(
+        extern $abi:tt $table:ident { $($safety:ident { $(
             $kind:ident $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)?:
                 $($symbol:literal)|+ $(=> $release:ident)?;
-        )+ }
+        )+ })+ }
     ) => {
         $(#[$meta])*
         #[derive(Debug)]
         pub(super) struct $table {
-            $($name: (
+            $($($name: (
                 &'static str,
                 $crate::backend::library::calls!(@type $kind $abi ($($type),*) ($($answer)?)),
-            ),)+
+            ),)+)+
         }
 
         impl $table {
@@ -104,7 +106,7 @@ macro_rules! calls {
             ) -> Result<Self, $crate::error::Error> {
                 let name = |names: &[&'static str]| names.get(vendor).copied().unwrap_or_default();
                 Ok(Self {
-                    $($name: {
+                    $($($name: {
                         let name = name(&[$($symbol),+]);
                         // SAFETY: 1. The type is that in the vendor's header, except that
                         // pointers to results may be written as references, and pointers to
@@ -113,108 +115,90 @@ macro_rules! calls {
                             $crate::backend::library::function(library, device, name)
                         };
                         (name, call?)
-                    },)+
+                    },)+)+
                 })
             }
 
-            $($crate::backend::library::calls!(
-                @method $kind $name ($($argument: $type),*) ($($answer)?) $($release)?
-            );)+
+            $($($crate::backend::library::calls!(
+                @method $safety $kind $name ($($argument: $type),*) ($($answer)?) $($release)?
+            );)+)+
         }
     };
 
+    (@type code $abi:tt ($($type:ty),*) ()) => {
+        unsafe extern $abi fn($($type),*) -> i32
+    };
     (@type value $abi:tt ($($type:ty),*) ($($answer:ty)?)) => {
         unsafe extern $abi fn($($type),*) $(-> $answer)?
     };
-    (@type object $abi:tt ($($type:ty),*) ()) => {
+    (@type object $abi:tt ($($type:ty),*) ($kind:ty)) => {
         unsafe extern $abi fn($($type),*) -> $crate::backend::library::Ref
     };
-    (@type coded $abi:tt ($($type:ty),*) ()) => {
+    (@type coded $abi:tt ($($type:ty),*) ($kind:ty)) => {
         unsafe extern $abi fn($($type,)* *mut i32) -> $crate::backend::library::Ref
     };
-    // `safe` and `code`.
-    (@type $kind:ident $abi:tt ($($type:ty),*) ()) => {
-        unsafe extern $abi fn($($type),*) -> i32
-    };
 
-    (@method safe $name:ident ($($argument:ident: $type:ty),*) ()) => {
-        pub(super) fn $name(
+    (@method $safety:ident code $name:ident ($($argument:ident: $type:ty),*) ()) => {
+        $crate::backend::library::calls!(@fn $safety $name(
             &self,
             device: $crate::device::Device,
             $($argument: $type),*
         ) -> Result<(), $crate::error::Error> {
             let (call, function) = self.$name;
-            // SAFETY: the vendor documents that wrong arguments are errors, and references are
-            // places for the results.
+            // SAFETY: by our caller's 1, or the function is safe.
             let code = unsafe { function($($argument),*) };
             $crate::backend::library::checked(device, call, code)
-        }
+        });
     };
-    (@method code $name:ident ($($argument:ident: $type:ty),*) ()) => {
-        /// # Safety
-        ///
-        /// 1. The arguments are what the vendor documents for the function.
-        pub(super) unsafe fn $name(
-            &self,
-            device: $crate::device::Device,
-            $($argument: $type),*
-        ) -> Result<(), $crate::error::Error> {
-            let (call, function) = self.$name;
-            // SAFETY: by our caller's 1.
-            let code = unsafe { function($($argument),*) };
-            $crate::backend::library::checked(device, call, code)
-        }
-    };
-    (@method object $name:ident ($($argument:ident: $type:ty),*) () $release:ident) => {
-        /// # Safety
-        ///
-        /// 1. The arguments are what the vendor documents for the function.
-        pub(super) unsafe fn $name(
+    (@method $safety:ident object $name:ident ($($argument:ident: $type:ty),*) ($kind:ty) $release:ident) => {
+        $crate::backend::library::calls!(@fn $safety $name(
             &'static self,
             device: $crate::device::Device,
             $($argument: $type),*
-        ) -> Result<$crate::backend::library::Object<Self>, $crate::error::Error> {
+        ) -> Result<$crate::backend::library::Object<Self, $kind>, $crate::error::Error> {
             let (call, function) = self.$name;
             let exception = $crate::backend::library::NoException;
-            // SAFETY: by our caller's 1. `exception` stops an unwinding.
+            // SAFETY: by our caller's 1, or the function is safe. `exception` stops an unwinding.
             let raw = unsafe { function($($argument),*) };
             core::mem::forget(exception);
             // NULL is the only failure, without an error code.
-            let failed = || $crate::backend::device_error(device, call, 0, "");
-            let raw = core::ptr::NonNull::new(raw).ok_or_else(failed)?;
+            let returned = (device, call, 0, raw);
             // SAFETY: 1. The call returned a reference that is the caller's to release.
-            Ok(unsafe { $crate::backend::library::Object::new(self, raw, Self::$release) })
-        }
+            unsafe { $crate::backend::library::Object::returned(self, returned, Self::$release) }
+        });
     };
-    (@method coded $name:ident ($($argument:ident: $type:ty),*) () $release:ident) => {
-        /// # Safety
-        ///
-        /// 1. The arguments are what the vendor documents for the function.
-        pub(super) unsafe fn $name(
+    (@method $safety:ident coded $name:ident ($($argument:ident: $type:ty),*) ($kind:ty) $release:ident) => {
+        $crate::backend::library::calls!(@fn $safety $name(
             &'static self,
             device: $crate::device::Device,
             $($argument: $type),*
-        ) -> Result<$crate::backend::library::Object<Self, i32>, $crate::error::Error> {
+        ) -> Result<$crate::backend::library::Object<Self, $kind, i32>, $crate::error::Error> {
             let ((call, function), mut code) = (self.$name, 0);
-            // SAFETY: by our caller's 1, and `code` is a place for the result.
+            // SAFETY: by our caller's 1, or the function is safe; `code` is a place for the result.
             let raw = unsafe { function($($argument,)* &raw mut code) };
-            let failed = || $crate::backend::device_error(device, call, code.into(), "");
-            let raw = core::ptr::NonNull::new(raw).filter(|_| code == 0).ok_or_else(failed)?;
+            let returned = (device, call, code, raw);
             // SAFETY: 1. The call returned a reference that is the caller's to release.
-            Ok(unsafe { $crate::backend::library::Object::new(self, raw, Self::$release) })
-        }
+            unsafe { $crate::backend::library::Object::returned(self, returned, Self::$release) }
+        });
     };
-    (@method value $name:ident ($($argument:ident: $type:ty),*) ($($answer:ty)?)) => {
-        /// # Safety
-        ///
-        /// 1. The arguments are what the vendor documents for the function.
-        pub(super) unsafe fn $name(&self, $($argument: $type),*) $(-> $answer)? {
+    (@method $safety:ident value $name:ident ($($argument:ident: $type:ty),*) ($($answer:ty)?)) => {
+        $crate::backend::library::calls!(@fn $safety $name(&self, $($argument: $type),*) $(-> $answer)? {
             let exception = $crate::backend::library::NoException;
-            // SAFETY: by our caller's 1. `exception` stops an unwinding.
+            // SAFETY: by our caller's 1, or the function is safe. `exception` stops an unwinding.
             let answer = unsafe { (self.$name.1)($($argument),*) };
             core::mem::forget(exception);
             answer
-        }
+        });
+    };
+
+    (@fn safe $($function:tt)*) => {
+        pub(super) fn $($function)*
+    };
+    (@fn unsafe $($function:tt)*) => {
+        /// # Safety
+        ///
+        /// 1. The arguments are what the vendor documents for the function.
+        pub(super) unsafe fn $($function)*
     };
 }
 
@@ -361,50 +345,85 @@ impl Drop for NoException {
     }
 }
 
-/// An owned reference to an object of a library, which the function `release` of the table `C`
-/// releases.
+/// Defines kinds of objects: opaque structs of C. A reference to one is a pointer to an object that is
+/// alive as long as it is borrowed.
+macro_rules! kinds {
+    ($($kind:ident)+) => {$(
+        /// An object, which any thread may use.
+        #[derive(Debug)]
+        #[repr(C)]
+        pub(super) struct $kind([u8; 0]);
+    )+};
+}
+
+pub(super) use kinds;
+
+/// An owned reference to an object of a library, of the kind `K`, which the function `release` of the
+/// table `C` releases.
 #[derive(Debug)]
-pub(super) struct Object<C: 'static, R = ()> {
-    raw: NonNull<c_void>,
+pub(super) struct Object<C: 'static, K, R = ()> {
+    raw: NonNull<K>,
     release: unsafe fn(&C, Ref) -> R,
     calls: &'static C,
 }
 
 // SAFETY: the libraries whose objects are owned by this type, those of SYCL, OpenCL and WebGPU,
 // document that any thread may use and release them.
-unsafe impl<C: Sync, R> Send for Object<C, R> {}
+unsafe impl<C: Sync, K, R> Send for Object<C, K, R> {}
 // SAFETY: as above, also several threads at once. The arguments of OpenCL's kernels are the only
 // exception, and are not used here.
-unsafe impl<C: Sync, R> Sync for Object<C, R> {}
+unsafe impl<C: Sync, K, R> Sync for Object<C, K, R> {}
 
-impl<C, R> Object<C, R> {
+impl<C, K, R> Object<C, K, R> {
     /// Takes ownership of a reference.
     ///
     /// # Safety
     ///
-    /// 1. The reference is ours to release, by `release`.
+    /// 1. The reference is ours to release, by `release`, and to an object of the kind `K`.
     pub(super) unsafe fn new(
         calls: &'static C,
         raw: NonNull<c_void>,
         release: unsafe fn(&C, Ref) -> R,
     ) -> Self {
-        Self { raw, release, calls }
+        Self { raw: raw.cast(), release, calls }
+    }
+
+    /// Takes ownership of what a call returned, unless it failed.
+    ///
+    /// # Safety
+    ///
+    /// 1. As of [`new`](Self::new), if it is not NULL and the code is 0.
+    pub(super) unsafe fn returned(
+        calls: &'static C,
+        (device, call, code, raw): (Device, &'static str, i32, Ref),
+        release: unsafe fn(&C, Ref) -> R,
+    ) -> Result<Self, Error> {
+        match NonNull::new(raw) {
+            // SAFETY: 1. By our caller's 1.
+            Some(raw) if code == 0 => Ok(unsafe { Self::new(calls, raw, release) }),
+            _ => Err(device_error(device, call, code.into(), "")),
+        }
+    }
+
+    pub(super) fn get(&self) -> &K {
+        // SAFETY: by 1 of `new` it is an object of this kind, which is alive until it is released.
+        unsafe { self.raw.as_ref() }
     }
 
     pub(super) fn raw(&self) -> Ref {
-        self.raw.as_ptr()
+        self.raw.as_ptr().cast()
     }
 
     /// Returns the reference, which the caller must release.
     pub(super) fn into_raw(self) -> NonNull<c_void> {
-        core::mem::ManuallyDrop::new(self).raw
+        ManuallyDrop::new(self).raw.cast()
     }
 }
 
-impl<C, R> Drop for Object<C, R> {
+impl<C, K, R> Drop for Object<C, K, R> {
     fn drop(&mut self) {
         // SAFETY: 1. The reference is ours by 1 of `new`, and not used any more. An error cannot
         // be reported here.
-        let _ = unsafe { (self.release)(self.calls, self.raw.as_ptr()) };
+        let _ = unsafe { (self.release)(self.calls, self.raw()) };
     }
 }

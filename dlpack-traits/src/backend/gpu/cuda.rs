@@ -46,25 +46,33 @@ pub struct CudaDriver;
 calls! {
     /// Functions that only CUDA has.
     extern "C" CudaCalls {
-        safe device_get(device: &mut c_int, ordinal: c_int): "cuDeviceGet";
-        safe context_retain(context: &mut *mut c_void, gpu: c_int): "cuDevicePrimaryCtxRetain";
-        safe context_current(context: &mut *mut c_void): "cuCtxGetCurrent";
-        code context_release(gpu: c_int): "cuDevicePrimaryCtxRelease_v2";
-        code context_push(context: *mut c_void): "cuCtxPushCurrent_v2";
-        code context_pop(context: *mut *mut c_void): "cuCtxPopCurrent_v2";
-        code stream_context(stream: *mut c_void, context: *mut *mut c_void): "cuStreamGetCtx";
-        code pointer_attribute(answer: *mut c_void, attribute: c_uint, data: *mut c_void):
-            "cuPointerGetAttribute";
+        safe {
+            code device_get(device: &mut c_int, ordinal: c_int): "cuDeviceGet";
+            code context_retain(context: &mut *mut c_void, gpu: c_int): "cuDevicePrimaryCtxRetain";
+            code context_current(context: &mut *mut c_void): "cuCtxGetCurrent";
+        }
+        unsafe {
+            code context_release(gpu: c_int): "cuDevicePrimaryCtxRelease_v2";
+            code context_push(context: *mut c_void): "cuCtxPushCurrent_v2";
+            code context_pop(context: *mut *mut c_void): "cuCtxPopCurrent_v2";
+            code stream_context(stream: *mut c_void, context: *mut *mut c_void): "cuStreamGetCtx";
+            code pointer_attribute(answer: *mut c_void, attribute: c_uint, data: *mut c_void):
+                "cuPointerGetAttribute";
+        }
     }
 }
 
 calls! {
     /// Functions of drivers for CUDA 12.5 and later.
     extern "C" ContextCalls {
-        safe stream_create(stream: &mut *mut c_void, flags: c_uint): "cuStreamCreate";
-        code context_id(context: *mut c_void, id: *mut u64): "cuCtxGetId";
-        code context_record(context: *mut c_void, event: *mut c_void): "cuCtxRecordEvent";
-        code event_query(event: *mut c_void): "cuEventQuery";
+        safe {
+            code stream_create(stream: &mut *mut c_void, flags: c_uint): "cuStreamCreate";
+        }
+        unsafe {
+            code context_id(context: *mut c_void, id: *mut u64): "cuCtxGetId";
+            code context_record(context: *mut c_void, event: *mut c_void): "cuCtxRecordEvent";
+            code event_query(event: *mut c_void): "cuEventQuery";
+        }
     }
 }
 

@@ -77,15 +77,12 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
         self.refuse_capture("memory for a stream while it is captured")?;
         let (calls, device) = (&self.runtime.calls, self.device);
         let mut data = ptr::null_mut();
-        let to = &raw mut data;
         let allocated = if self.is_gpu() {
-            self.allocate_on_gpu(to, byte_len)
+            self.allocate_on_gpu(&mut data, byte_len)
         } else if self.is_pinned() {
-            // SAFETY: 1. A documented flag, and a place for the result.
-            unsafe { calls.allocate_pinned(device, to, byte_len, FOR_ALL) }
+            calls.allocate_pinned(device, &mut data, byte_len, FOR_ALL)
         } else {
-            // SAFETY: 1. A documented flag, and a place for the result.
-            unsafe { calls.allocate_managed(device, to, byte_len, FOR_ALL) }
+            calls.allocate_managed(device, &mut data, byte_len, FOR_ALL)
         };
         allocated.map_err(|error| match error {
             Error::Device { code: OUT_OF_MEMORY, .. } => Error::OutOfMemory { bytes: byte_len },
@@ -95,10 +92,10 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
     }
 
     /// Allocates in the order of the stream, or at once if the GPU does not support that.
-    fn allocate_on_gpu(&self, to: *mut *mut c_void, byte_len: usize) -> Result<(), Error> {
+    fn allocate_on_gpu(&self, to: &mut *mut c_void, byte_len: usize) -> Result<(), Error> {
         let (calls, device) = (&self.runtime.calls, self.device);
         if !self.lacks_pools.load(Ordering::Acquire) {
-            // SAFETY: 1. The stream is alive, and `to` is a place for the result.
+            // SAFETY: 1. The stream is alive.
             match unsafe { calls.allocate_in_order(device, to, byte_len, self.stream) } {
                 Err(Error::Device { code: NOT_SUPPORTED, .. }) => {}
                 outcome => return outcome,
@@ -107,8 +104,7 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
             // memory of either kind.
             self.lacks_pools.store(true, Ordering::Release);
         }
-        // SAFETY: 1. `to` is a place for the result.
-        unsafe { calls.allocate(device, to, byte_len) }
+        calls.allocate(device, to, byte_len)
     }
 
     pub(super) fn fill_with_zeros(

@@ -35,18 +35,24 @@ pub struct HipRuntime;
 calls! {
     /// Functions that only ROCm has.
     extern "C" HipCalls {
-        safe device_get(ordinal: &mut c_int): "hipGetDevice";
-        safe device_set(ordinal: c_int): "hipSetDevice";
-        safe version(version: &mut c_int): "hipRuntimeGetVersion";
-        code pointer_attributes(answer: *mut PointerAttribute, data: *mut c_void):
-            "hipPointerGetAttributes";
+        safe {
+            code device_get(ordinal: &mut c_int): "hipGetDevice";
+            code device_set(ordinal: c_int): "hipSetDevice";
+            code version(version: &mut c_int): "hipRuntimeGetVersion";
+        }
+        unsafe {
+            code pointer_attributes(answer: *mut PointerAttribute, data: *mut c_void):
+                "hipPointerGetAttributes";
+        }
     }
 }
 
 calls! {
     /// The function that early versions of ROCm 5 lack.
     extern "C" StreamCalls {
-        code stream_device(stream: *mut c_void, ordinal: *mut c_int): "hipStreamGetDevice";
+        unsafe {
+            code stream_device(stream: *mut c_void, ordinal: *mut c_int): "hipStreamGetDevice";
+        }
     }
 }
 

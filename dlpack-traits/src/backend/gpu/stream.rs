@@ -167,9 +167,8 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
         let _current = V::enter(runtime, self.device, self.ordinal)?;
         let mut status: c_uint = 0;
         let handle = self.handle.as_ptr();
-        // SAFETY: 1. The stream lives as long as `self` is used, and `status` is a place
-        // for the result.
-        unsafe { runtime.calls.stream_is_capturing(self.device, handle, &raw mut status) }?;
+        // SAFETY: 1. The stream lives as long as `self` is used.
+        unsafe { runtime.calls.stream_is_capturing(self.device, handle, &mut status) }?;
         Ok(status != 0)
     }
 

@@ -1,14 +1,14 @@
 //! The loaded DPCTL library and its devices: [`OneApiRuntime`].
 
 use core::ffi::c_int;
-use core::ptr;
+use core::ptr::{self, NonNull};
 use std::sync::OnceLock;
 use std::vec::Vec;
 
 use super::queue::Queue;
-use super::sys::{Calls, SyclObject};
+use super::sys::{self, Calls, SyclObject};
 use crate::backend::StreamHandle;
-use crate::backend::library::{Loaded, Ref};
+use crate::backend::library::Loaded;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
@@ -44,9 +44,9 @@ pub(super) struct OneApiRuntime {
 /// A root device: one that is not a part of another device.
 #[derive(Debug)]
 pub(super) struct Root {
-    pub(super) device: SyclObject,
+    pub(super) device: SyclObject<sys::Device>,
     /// The default context of its platform.
-    pub(super) context: SyclObject,
+    pub(super) context: SyclObject<sys::Context>,
     /// The default queue, created at the first use.
     queue: OnceLock<Queue>,
 }
@@ -68,18 +68,14 @@ const fn oneapi(index: i32) -> Device {
 impl OneApiRuntime {
     fn new(calls: &'static Calls) -> Result<Self, Error> {
         let none = oneapi(0);
-        // SAFETY: 1. A documented identifier.
-        let devices = unsafe { calls.device_mgr_get_devices(none, EVERYTHING) }?;
-        // SAFETY: 1. A vector of devices.
-        let count = unsafe { calls.device_vector_size(devices.raw()) };
+        let devices = calls.device_mgr_get_devices(none, EVERYTHING)?;
+        let count = calls.device_vector_size(devices.get());
         let roots = (0..count).map(|index| {
             let number = oneapi(i32::try_from(index).unwrap_or(i32::MAX));
             // SAFETY: 1. The vector, and an index in it.
-            let device = unsafe { calls.device_vector_get_at(number, devices.raw(), index) }?;
-            // SAFETY: 1. A device.
-            let platform = unsafe { calls.device_get_platform(number, device.raw()) }?;
-            // SAFETY: 1. A platform.
-            let context = unsafe { calls.platform_get_default_context(number, platform.raw()) }?;
+            let device = unsafe { calls.device_vector_get_at(number, devices.get(), index) }?;
+            let platform = calls.device_get_platform(number, device.get())?;
+            let context = calls.platform_get_default_context(number, platform.get())?;
             Ok(Root { device, context, queue: OnceLock::new() })
         });
         Ok(Self { calls, roots: roots.collect::<Result<_, Error>>()? })
@@ -93,23 +89,15 @@ impl OneApiRuntime {
     }
 
     /// Returns the root device that this device is, or is a part of.
-    ///
-    /// # Safety
-    ///
-    /// 1. `device` is a device of SYCL.
-    pub(super) unsafe fn number_of(&self, device: Ref) -> Option<Device> {
-        let found = self.roots.iter().position(|root| {
-            // SAFETY: 1. Two devices, one of them by our caller's 1.
-            unsafe { self.calls.device_are_eq(root.device.raw(), device) }
-        });
-        if let Some(index) = found {
+    pub(super) fn number_of(&self, device: &sys::Device) -> Option<Device> {
+        let calls = self.calls;
+        let is_it = |root: &Root| calls.device_are_eq(root.device.get(), device);
+        if let Some(index) = self.roots.iter().position(is_it) {
             return i32::try_from(index).ok().map(oneapi);
         }
-        // SAFETY: 1. A device, by our caller's 1; the result is NULL for a root
-        // device.
-        let parent = unsafe { self.calls.device_get_parent_device(oneapi(0), device) }.ok()?;
-        // SAFETY: 1. The call above returned it.
-        unsafe { self.number_of(parent.raw()) }
+        // A root device has no parent.
+        let parent = calls.device_get_parent_device(oneapi(0), device).ok()?;
+        self.number_of(parent.get())
     }
 
     /// Returns the queue of a device on which this crate works by default.
@@ -118,8 +106,8 @@ impl OneApiRuntime {
         if let Some(queue) = root.queue.get() {
             return Ok(queue.clone());
         }
-        let (context, handler) = (root.context.raw(), ptr::null_mut());
-        let raw = root.device.raw();
+        let (context, handler) = (root.context.get(), ptr::null_mut());
+        let raw = root.device.get();
         // SAFETY: 1. A device and its context; NULL for the handler, and the
         // in-order property, are documented.
         let queue = unsafe { self.calls.queue_create(device, context, raw, handler, IN_ORDER) }?;
@@ -137,32 +125,26 @@ impl OneApiRuntime {
         device: Device,
         handle: StreamHandle,
     ) -> Result<Queue, Error> {
-        let (root, calls, raw) = (self.root(device)?, self.calls, handle.as_ptr());
-        if raw.is_null() {
-            let rule = "send the address of a `sycl::queue`";
-            return Err(Error::StreamRefused { device, stream: Some(0), rule });
-        }
-        // SAFETY: 1. A queue, by our caller's 1.
-        let context = unsafe { calls.queue_get_context(device, raw) }?;
-        // SAFETY: 1. A queue, by our caller's 1.
-        let found = unsafe { calls.queue_get_device(device, raw) }?;
-        // SAFETY: 1. Two contexts.
-        let is_default = unsafe { calls.context_are_eq(context.raw(), root.context.raw()) };
-        // SAFETY: 1. A device.
-        if !is_default || unsafe { self.number_of(found.raw()) } != Some(device) {
+        let (root, calls, rule) =
+            (self.root(device)?, self.calls, "send the address of a `sycl::queue`");
+        let refused = Error::StreamRefused { device, stream: Some(0), rule };
+        let raw = NonNull::new(handle.as_ptr()).ok_or(refused)?;
+        // SAFETY: by our caller's 1 it is a queue, and alive.
+        let queue = unsafe { raw.cast::<sys::Queue>().as_ref() };
+        let context = calls.queue_get_context(device, queue)?;
+        let found = calls.queue_get_device(device, queue)?;
+        let is_default = calls.context_are_eq(context.get(), root.context.get());
+        if !is_default || self.number_of(found.get()) != Some(device) {
             return Err(Error::Unsupported { device, what: "queue of another device or context" });
         }
-        // SAFETY: 1. A queue, by our caller's 1.
-        let copy = unsafe { calls.queue_copy(device, raw) }?;
-        Ok(Queue::new(calls, device, copy))
+        Ok(Queue::new(calls, device, calls.queue_copy(device, queue)?))
     }
 }
 
 impl Root {
     /// Whether the device has memory of that kind.
     pub(super) fn has(&self, calls: &Calls, aspect: c_int) -> bool {
-        // SAFETY: 1. A device, and one of the documented aspects.
-        unsafe { calls.device_has_aspect(self.device.raw(), aspect) }
+        calls.device_has_aspect(self.device.get(), aspect)
     }
 
     /// Whether addresses can be queried: without USM the query throws.

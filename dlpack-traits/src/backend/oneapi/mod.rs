@@ -11,7 +11,7 @@ mod usm;
 use core::ffi::c_void;
 use std::path::Path;
 
-use devices::{LOADED, runtime};
+use devices::{LOADED, Root, runtime};
 pub use queue::{OneApiEvent, OneApiQueue};
 use usm::{Context, find};
 use usm::{Owned, free, zeroed};
@@ -115,8 +115,7 @@ impl OneApi {
     pub fn recognize(data: *const c_void, device: Device) -> Result<Usm, Error> {
         let runtime = runtime()?;
         let root = runtime.root(device)?;
-        // SAFETY: 1. The context of the root device, which is never released.
-        let context = unsafe { Context::new(runtime, root, root.context.raw(), device) };
+        let context = Context { runtime, root, context: root.context.get(), unknown: device };
         let found = find(&context, data.cast_mut(), device)?;
         if found.kind == UsmKind::Host {
             return Ok(Usm { device, ..found });
@@ -140,17 +139,14 @@ impl OneApi {
     /// 1. `context` is a pointer to a `sycl::context` that is alive.
     pub unsafe fn exported(data: *const c_void, context: *mut c_void) -> Result<Usm, Error> {
         let runtime = runtime()?;
-        let calls = runtime.calls;
-        let none = Device::new(ffi::kDLOneAPI, 0);
-        let mut of_context = runtime.roots.iter().filter(|root| {
-            // SAFETY: 1. Two contexts, one of them by our caller's 1.
-            unsafe { calls.context_are_eq(root.context.raw(), context) }
-        });
+        let unknown = Device::new(ffi::kDLOneAPI, 0);
         let what = "way to export memory of a context that is not its platform's default";
-        let root = of_context.next().ok_or(Error::Unsupported { device: none, what })?;
-        // SAFETY: 1. By our caller's 1.
-        let context = unsafe { Context::new(runtime, root, context, none) };
-        find(&context, data.cast_mut(), none)
+        let refused = Error::Unsupported { device: unknown, what };
+        // SAFETY: by our caller's 1 it is a context, and alive.
+        let context = unsafe { context.cast::<sys::Context>().as_ref() }.ok_or(refused)?;
+        let is_of = |root: &&Root| runtime.calls.context_are_eq(root.context.get(), context);
+        let root = runtime.roots.iter().find(is_of).ok_or(refused)?;
+        find(&Context { runtime, root, context, unknown }, data.cast_mut(), unknown)
     }
 
     /// Allocates `len` elements in memory of a kind, all of them zero, for work

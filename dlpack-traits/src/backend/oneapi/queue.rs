@@ -7,7 +7,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::sys::{Calls, SyclObject};
+use super::sys::{self, Calls, SyclObject};
 use crate::backend::library::Ref;
 use crate::backend::{Event, Stream};
 use crate::device::Device;
@@ -18,21 +18,28 @@ use crate::error::Error;
 pub struct OneApiQueue {
     pub(super) calls: &'static Calls,
     device: Device,
-    queue: Arc<SyclObject>,
+    queue: Arc<SyclObject<sys::Queue>>,
     in_order: bool,
 }
 
 pub(super) use OneApiQueue as Queue;
 
 impl OneApiQueue {
-    pub(super) fn new(calls: &'static Calls, device: Device, queue: SyclObject) -> Self {
-        // SAFETY: 1. A queue.
-        let in_order = unsafe { calls.queue_is_in_order(queue.raw()) };
+    pub(super) fn new(
+        calls: &'static Calls,
+        device: Device,
+        queue: SyclObject<sys::Queue>,
+    ) -> Self {
+        let in_order = calls.queue_is_in_order(queue.get());
         Self { calls, device, queue: Arc::new(queue), in_order }
     }
 
     pub(super) fn raw(&self) -> Ref {
         self.queue.raw()
+    }
+
+    pub(super) fn get(&self) -> &sys::Queue {
+        self.queue.get()
     }
 
     pub(super) fn device(&self) -> Device {
@@ -41,25 +48,23 @@ impl OneApiQueue {
 
     /// Enqueues a barrier: it is reached after all work so far, and later work waits for
     /// it.
-    fn barrier(&self) -> Result<SyclObject, Error> {
-        // SAFETY: 1. A queue.
-        unsafe { self.calls.queue_submit_barrier(self.device, self.raw()) }
+    fn barrier(&self) -> Result<SyclObject<sys::Event>, Error> {
+        self.calls.queue_submit_barrier(self.device, self.get())
     }
 
     /// Enqueues one command in order, also on a queue that executes out of order.
     pub(super) fn enqueue(
         &self,
-        work: impl FnOnce(Ref) -> Result<SyclObject, Error>,
+        work: impl FnOnce(&sys::Queue) -> Result<SyclObject<sys::Event>, Error>,
     ) -> Result<(), Error> {
         if self.in_order {
-            return work(self.raw()).map(drop);
+            return work(self.get()).map(drop);
         }
         self.barrier()?;
-        let event = work(self.raw())?;
+        let event = work(self.get())?;
         if self.barrier().is_err() {
             // Later work would not wait for the command, so the host waits for it now.
-            // SAFETY: 1. An event.
-            unsafe { self.calls.event_wait(event.raw()) }
+            self.calls.event_wait(event.get());
         }
         Ok(())
     }
@@ -95,16 +100,13 @@ unsafe impl Stream for OneApiQueue {
     }
 
     fn wait(&self, event: &OneApiEvent) -> Result<(), Error> {
-        let (calls, events) = (self.calls, [event.0.raw()]);
-        let (first, count) = (events.as_ptr(), events.len());
-        // SAFETY: 1. A queue, and as many events as `count`.
-        unsafe { calls.queue_submit_barrier_for_events(self.device, self.raw(), first, count) }
-            .map(drop)
+        let (calls, queue, event) = (self.calls, self.get(), event.0.get());
+        // SAFETY: 1. One event.
+        unsafe { calls.queue_submit_barrier_for_events(self.device, queue, &event, 1) }.map(drop)
     }
 
     fn synchronize(&self) -> Result<(), Error> {
-        // SAFETY: 1. A queue.
-        unsafe { self.calls.queue_wait(self.raw()) };
+        self.calls.queue_wait(self.get());
         Ok(())
     }
 
@@ -115,14 +117,13 @@ unsafe impl Stream for OneApiQueue {
     /// A handle is the address of a C++ object: each copy of a queue has its own, and the
     /// address may be reused for another queue later.
     fn is_same(&self, other: &Self) -> Option<bool> {
-        // SAFETY: 1. Two queues.
-        Some(unsafe { self.calls.queue_are_eq(self.raw(), other.raw()) })
+        Some(self.calls.queue_are_eq(self.get(), other.get()))
     }
 }
 
 /// An event of SYCL.
 #[derive(Debug)]
-pub struct OneApiEvent(SyclObject);
+pub struct OneApiEvent(SyclObject<sys::Event>);
 
 // SAFETY: 1. It is one reference to the event; SYCL and its queues hold their own.
 unsafe impl Event for OneApiEvent {}

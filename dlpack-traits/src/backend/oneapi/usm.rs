@@ -10,6 +10,7 @@ use core::ptr::NonNull;
 
 use super::devices::{OneApiRuntime, Root, aspect, runtime};
 use super::queue::Queue;
+use super::sys::{self, Calls};
 use crate::backend::library::Ref;
 use crate::device::Device;
 use crate::error::Error;
@@ -91,24 +92,10 @@ pub(super) fn find(ask: &impl AddressQueries, data: Ref, unknown: Device) -> Res
 
 /// A context, and a root device of it.
 pub(super) struct Context<'a> {
-    runtime: &'static OneApiRuntime,
-    root: &'a Root,
-    raw: Ref,
-    unknown: Device,
-}
-
-impl<'a> Context<'a> {
-    /// # Safety
-    ///
-    /// 1. `raw` is a context of SYCL, which is alive as long as the result.
-    pub(super) unsafe fn new(
-        runtime: &'static OneApiRuntime,
-        root: &'a Root,
-        raw: Ref,
-        unknown: Device,
-    ) -> Self {
-        Self { runtime, root, raw, unknown }
-    }
+    pub(super) runtime: &'static OneApiRuntime,
+    pub(super) root: &'a Root,
+    pub(super) context: &'a sys::Context,
+    pub(super) unknown: Device,
 }
 
 impl AddressQueries for Context<'_> {
@@ -117,16 +104,13 @@ impl AddressQueries for Context<'_> {
     }
 
     fn kind(&self, data: Ref) -> Option<UsmKind> {
-        // SAFETY: 1. A context, by 1 of `new`. The address is not dereferenced.
-        UsmKind::of(unsafe { self.runtime.calls.usm_get_pointer_type(data, self.raw) })
+        UsmKind::of(self.runtime.calls.usm_get_pointer_type(data, self.context))
     }
 
     fn device(&self, data: Ref) -> Result<Option<Device>, Error> {
         let calls = self.runtime.calls;
-        // SAFETY: 1. As above, and `find` has checked that the address is USM.
-        let found = unsafe { calls.usm_get_pointer_device(self.unknown, data, self.raw) }?;
-        // SAFETY: 1. A device.
-        Ok(unsafe { self.runtime.number_of(found.raw()) })
+        let found = calls.usm_get_pointer_device(self.unknown, data, self.context)?;
+        Ok(self.runtime.number_of(found.get()))
     }
 }
 
@@ -135,24 +119,20 @@ const ALIGN: usize = 256;
 
 /// Allocates memory of a kind, bound to the default context.
 fn allocate(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_void>, Error> {
-    let (device, calls, raw) = (queue.device(), queue.calls, queue.raw());
-    let (aspect, what) = match kind {
-        UsmKind::Device => (aspect::DEVICE, "USM of the kind device"),
-        UsmKind::Shared => (aspect::SHARED, "USM of the kind shared"),
-        UsmKind::Host => (aspect::HOST, "USM of the kind host"),
+    /// A function that allocates memory of a kind.
+    type Allocate = unsafe fn(&Calls, usize, usize, &sys::Queue) -> Ref;
+    let (device, calls) = (queue.device(), queue.calls);
+    let (aspect, what, allocate): (_, _, Allocate) = match kind {
+        UsmKind::Device => (aspect::DEVICE, "USM of the kind device", Calls::aligned_alloc_device),
+        UsmKind::Shared => (aspect::SHARED, "USM of the kind shared", Calls::aligned_alloc_shared),
+        UsmKind::Host => (aspect::HOST, "USM of the kind host", Calls::aligned_alloc_host),
     };
     // Without the aspect, some of the functions throw.
     if !runtime()?.root(device)?.has(calls, aspect) {
         return Err(Error::Unsupported { device, what });
     }
-    let data = match kind {
-        // SAFETY: 1. A queue of a device that has the kind; a power of two.
-        UsmKind::Device => unsafe { calls.aligned_alloc_device(ALIGN, byte_len, raw) },
-        // SAFETY: 1. A queue of a device that has the kind; a power of two.
-        UsmKind::Shared => unsafe { calls.aligned_alloc_shared(ALIGN, byte_len, raw) },
-        // SAFETY: 1. A queue of a device that has the kind; a power of two.
-        UsmKind::Host => unsafe { calls.aligned_alloc_host(ALIGN, byte_len, raw) },
-    };
+    // SAFETY: 1. A queue of a device that has the kind; a power of two.
+    let data = unsafe { allocate(calls, ALIGN, byte_len, queue.get()) };
     NonNull::new(data).ok_or(Error::OutOfMemory { bytes: byte_len })
 }
 
@@ -187,7 +167,7 @@ pub(super) unsafe fn free(queue: &Queue, data: NonNull<c_void>) {
     if let Ok(root) = runtime().and_then(|runtime| runtime.root(queue.device())) {
         // SAFETY: 1. By our caller's 1 and 2, with the context for which it was
         // allocated.
-        unsafe { queue.calls.free_with_context(data.as_ptr(), root.context.raw()) }
+        unsafe { queue.calls.free_with_context(data.as_ptr(), root.context.get()) }
     }
 }
 

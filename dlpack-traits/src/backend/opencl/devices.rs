@@ -149,7 +149,7 @@ impl OpenClRuntime {
         let context =
             unsafe { calls.create_context(device, ptr::null(), 1, first, nothing, nothing) }?;
         // SAFETY: 1. A device of the context; without properties the queue is in order.
-        let queue = unsafe { calls.create_queue(device, context.raw(), found.raw, 0) }?;
+        let queue = unsafe { calls.create_queue(device, context.get(), found.raw, 0) }?;
         let queue = OpenClQueue::new(self.calls, device, queue)?;
         Ok(found.queue.get_or_init(|| queue).clone())
     }

@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use super::OpenCl;
 use super::devices::runtime;
-use super::sys::{Calls, OpenClObject};
+use super::sys::{self, Calls, OpenClObject};
 use crate::backend::library::Ref;
 use crate::backend::{DeviceBuffer, FreeOrder, MemoryRange, WorkStream};
 use crate::device::Device;
@@ -23,7 +23,7 @@ const BUFFER: u32 = 0x10F0;
 /// A `cl_mem` that is a buffer, with a reference to it.
 #[derive(Debug)]
 pub struct OpenClMemory {
-    memory: OpenClObject,
+    memory: OpenClObject<sys::Memory>,
     byte_len: usize,
     /// The address of its `cl_context`, to be compared.
     context: usize,

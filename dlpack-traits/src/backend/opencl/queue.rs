@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::ptr::{self, NonNull};
 
-use super::sys::{Calls, OpenClObject};
+use super::sys::{self, Calls, OpenClObject};
 use crate::backend::library::Ref;
 use crate::backend::{Event, Stream};
 use crate::device::Device;
@@ -29,9 +29,9 @@ const OUT_OF_MEMORY: [i64; 4] = [-4, -5, -6, -61];
 pub struct OpenClQueue {
     pub(super) calls: &'static Calls,
     device: Device,
-    queue: Arc<OpenClObject>,
+    queue: Arc<OpenClObject<sys::Queue>>,
     /// A reference, because not every runtime keeps the context of a queue alive.
-    context: Arc<OpenClObject>,
+    context: Arc<OpenClObject<sys::Context>>,
     in_order: bool,
 }
 
@@ -39,7 +39,7 @@ impl OpenClQueue {
     pub(super) fn new(
         calls: &'static Calls,
         device: Device,
-        queue: OpenClObject,
+        queue: OpenClObject<sys::Queue>,
     ) -> Result<Self, Error> {
         let raw = queue.raw();
         // SAFETY: 1. A queue; every queue has a context.
@@ -60,6 +60,10 @@ impl OpenClQueue {
         self.queue.raw()
     }
 
+    pub(super) fn get(&self) -> &sys::Queue {
+        self.queue.get()
+    }
+
     pub(super) fn device(&self) -> Device {
         self.device
     }
@@ -69,39 +73,38 @@ impl OpenClQueue {
         self.context.raw()
     }
 
-    /// Enqueues a barrier: later work waits for all work so far.
-    fn barrier(&self) -> Result<(), Error> {
-        let (nothing, nobody) = (ptr::null(), ptr::null_mut());
-        // SAFETY: 1. A queue; an empty list means all work.
-        unsafe { self.calls.barrier(self.device, self.raw(), 0, nothing, nobody) }
+    /// Enqueues a barrier: later work waits for the event, or without one for all work so far.
+    fn barrier(&self, event: Option<&sys::Event>) -> Result<(), Error> {
+        let (count, none) = (event.is_some().into(), ptr::null_mut());
+        // SAFETY: 1. A queue, and a list of one event, or of none, which means all work.
+        unsafe { self.calls.barrier(self.device, self.get(), count, event.as_ref(), none) }
     }
 
     /// Enqueues one command in order, also on a queue that executes out of order. `work`
     /// stores the event of the command if its second argument is not NULL.
     pub(super) fn enqueue(
         &self,
-        work: impl FnOnce(Ref, *mut Ref) -> Result<(), Error>,
+        work: impl FnOnce(&sys::Queue, *mut Ref) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if self.in_order {
-            return work(self.raw(), ptr::null_mut());
+            return work(self.get(), ptr::null_mut());
         }
-        self.barrier()?;
+        self.barrier(None)?;
         let mut event = ptr::null_mut();
-        work(self.raw(), &raw mut event)?;
+        work(self.get(), &raw mut event)?;
         let event = self.own(event)?;
-        if self.barrier().is_err() {
+        if self.barrier(None).is_err() {
             // Later work would not wait for the command, so the host waits for it now.
-            let events = [event.raw()];
             // SAFETY: 1. One event. If the wait fails too, the work may still be pending (2
             // of `Backend::copy`).
-            return unsafe { self.calls.wait_for_events(self.device, 1, events.as_ptr()) };
+            return unsafe { self.calls.wait_for_events(self.device, 1, &event.get()) };
         }
         Ok(())
     }
 
     /// Allocates a buffer, and fills it with zeros in the order of the queue.
-    pub(super) fn allocate(&self, byte_len: usize) -> Result<OpenClObject, Error> {
-        let (calls, device, context) = (self.calls, self.device, self.context());
+    pub(super) fn allocate(&self, byte_len: usize) -> Result<OpenClObject<sys::Memory>, Error> {
+        let (calls, device, context) = (self.calls, self.device, self.context.get());
         // SAFETY: 1. A context, documented flags, and no host memory.
         let memory =
             unsafe { calls.create_memory(device, context, READ_WRITE, byte_len, ptr::null()) };
@@ -113,7 +116,7 @@ impl OpenClQueue {
                 // SAFETY: 1. A queue, a new buffer of that length in its context, and a pattern
                 // of one byte, which OpenCL copies.
                 unsafe {
-                    calls.fill(device, raw, memory.raw(), pattern, 1, 0, byte_len, 0, none, event)
+                    calls.fill(device, raw, memory.get(), pattern, 1, 0, byte_len, 0, none, event)
                 }
             })?;
             Ok(memory)
@@ -127,7 +130,7 @@ impl OpenClQueue {
     }
 
     /// Takes ownership of an event that a call returned.
-    fn own(&self, event: Ref) -> Result<OpenClObject, Error> {
+    fn own(&self, event: Ref) -> Result<OpenClObject<sys::Event>, Error> {
         let device = self.device;
         let event = NonNull::new(event).ok_or(Error::Unsupported { device, what: "events" })?;
         // SAFETY: 1. The reference was returned by a call that makes one for its caller.
@@ -163,23 +166,18 @@ unsafe impl Stream for OpenClQueue {
     fn record(&self) -> Result<OpenClEvent, Error> {
         let (calls, mut event) = (self.calls, ptr::null_mut());
         // SAFETY: 1. A queue, no list, which means all work, and a place for the event.
-        unsafe { calls.marker(self.device, self.raw(), 0, ptr::null(), &raw mut event) }?;
+        unsafe { calls.marker(self.device, self.get(), 0, ptr::null(), &raw mut event) }?;
         let event = self.own(event)?;
-        // SAFETY: 1. A queue.
-        unsafe { calls.flush(self.device, self.raw()) }?;
+        calls.flush(self.device, self.get())?;
         Ok(OpenClEvent(event))
     }
 
     fn wait(&self, event: &OpenClEvent) -> Result<(), Error> {
-        let (events, nobody) = ([event.0.raw()], ptr::null_mut());
-        let first = events.as_ptr();
-        // SAFETY: 1. A queue, and a list of one event.
-        unsafe { self.calls.barrier(self.device, self.raw(), 1, first, nobody) }
+        self.barrier(Some(event.0.get()))
     }
 
     fn synchronize(&self) -> Result<(), Error> {
-        // SAFETY: 1. A queue.
-        unsafe { self.calls.finish(self.device, self.raw()) }
+        self.calls.finish(self.device, self.get())
     }
 
     /// An event can only be used in its context.
@@ -192,13 +190,13 @@ unsafe impl Stream for OpenClQueue {
     }
 
     fn fence(&self) -> Result<(), Error> {
-        if self.in_order { Ok(()) } else { self.barrier() }
+        if self.in_order { Ok(()) } else { self.barrier(None) }
     }
 }
 
 /// An event of OpenCL.
 #[derive(Debug)]
-pub struct OpenClEvent(OpenClObject);
+pub struct OpenClEvent(OpenClObject<sys::Event>);
 
 // SAFETY: 1. It is one reference to the event; the queues hold their own.
 unsafe impl Event for OpenClEvent {}

@@ -8,7 +8,7 @@ use std::time::Instant;
 use std::vec::Vec;
 
 use super::queue::{CallbackStatus, SPONTANEOUS, WebGpuStream};
-use super::sys::{BufferDescriptor, MapInfo, StringView, WebGpuObject};
+use super::sys::{self, BufferDescriptor, MapInfo, StringView, WebGpuObject};
 use crate::backend::library::Ref;
 use crate::backend::{MemoryRef, Stream, device_error};
 use crate::error::Error;
@@ -31,16 +31,14 @@ pub(super) fn create(
     stream: &WebGpuStream,
     byte_len: u64,
     usage: u64,
-) -> Result<WebGpuObject, Error> {
+) -> Result<WebGpuObject<sys::Buffer>, Error> {
     let (known, device) = (stream.known(), stream.device());
     let size = byte_len.checked_next_multiple_of(UNIT).ok_or(Error::SizeOverflow)?;
-    let next = ptr::null();
-    let info = BufferDescriptor { next, label: StringView::NONE, usage, size, mapped: 0 };
+    let info = BufferDescriptor { next: None, label: StringView::NONE, usage, size, mapped: 0 };
     let bytes = usize::try_from(byte_len).unwrap_or(usize::MAX);
     // A buffer that could not be created has a handle too, which is released with the error.
     let made = known.guarded(device, "wgpuDeviceCreateBuffer", bytes, |calls| {
-        // SAFETY: 1. The device is kept.
-        unsafe { calls.create_buffer(device, known.device(), &raw const info) }
+        calls.create_buffer(device, known.device(), &info)
     });
     made?.map_err(|_| Error::OutOfMemory { bytes })
 }
@@ -98,17 +96,15 @@ pub(super) unsafe fn units(
 pub(super) unsafe fn enqueue(stream: &WebGpuStream, from: Units, to: Units) -> Result<(), Error> {
     let (known, device) = (stream.known(), stream.device());
     let submitted = known.guarded(device, "wgpuQueueSubmit", 0, |calls| {
-        // SAFETY: 1. The device is kept; NULL is the default descriptor.
-        let encoder = unsafe { calls.create_encoder(device, known.device(), ptr::null()) }?;
+        // NULL is the default descriptor.
+        let encoder = calls.create_encoder(device, known.device(), None)?;
         let (source, target) = ((from.buffer, from.byte_offset), (to.buffer, to.byte_offset));
-        let (raw, byte_len) = (encoder.raw(), from.byte_len);
+        let (raw, byte_len) = (encoder.get(), from.byte_len);
         // SAFETY: 1. By our caller's 1; `guarded` receives the errors.
         unsafe { calls.encoder_copy(raw, source.0, source.1, target.0, target.1, byte_len) };
-        // SAFETY: 1. The encoder is new; NULL is the default descriptor.
-        let commands = unsafe { calls.encoder_finish(device, raw, ptr::null()) }?;
-        let list = commands.raw();
+        let commands = calls.encoder_finish(device, raw, None)?;
         // SAFETY: 1. One list of commands, for the device's queue.
-        unsafe { calls.queue_submit(known.queue(), 1, &raw const list) };
+        unsafe { calls.queue_submit(known.queue(), 1, &commands.get()) };
         Ok(())
     });
     submitted?
@@ -169,7 +165,7 @@ pub(super) unsafe fn read(
     let asked = known.guarded(device, call, byte_len, |calls| {
         // SAFETY: 1. The whole buffer, which has the usage for mapping. The callback is called
         // once: by the wait below, or by the release of the buffer, which unmaps it.
-        unsafe { calls.buffer_map(staging.raw(), READ, 0, whole, info) };
+        unsafe { calls.buffer_map(staging.get(), READ, 0, whole, info) };
     });
     stream.synchronize()?;
     asked?;
@@ -183,8 +179,7 @@ pub(super) unsafe fn read(
     if code != SUCCESS {
         return Err(device_error(device, call, code.into(), ""));
     }
-    // SAFETY: 1. The buffer is mapped.
-    let range = unsafe { known.calls().buffer_range(staging.raw(), 0, whole) };
+    let range = known.calls().buffer_range(staging.get(), 0, whole);
     if range.is_null() {
         return Err(Error::Unsupported { device, what: "mapped memory" });
     }

@@ -13,7 +13,7 @@ mod queue;
 mod sys;
 
 use core::ffi::c_void;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -80,18 +80,22 @@ impl WebGpu {
         library: impl AsRef<Path>,
         device: NonNull<c_void>,
     ) -> Result<Device, Error> {
+        let none = Device::new(ffi::kDLWebGPU, 0);
         // SAFETY: by our caller's 1; its initializers ran when the program loaded it.
         let library = unsafe { Library::new(library.as_ref()) }
             .map_err(|_| Error::NoLibrary { name: "libwgpu_native" })?;
         // SAFETY: 1. By our caller's 1; the record of the device keeps the library.
-        let calls = unsafe { Calls::load(&library, Device::new(ffi::kDLWebGPU, 0), 0) }?;
+        let calls = unsafe { Calls::load(&library, none, 0) }?;
         // Each device has one record, whose lock serializes its error scopes.
         let _alone = ADOPTING.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |known: &AdoptedDevice| known.device() == device.as_ptr();
-        let index = KNOWN.index_of(is_it).unwrap_or_else(|| {
+        let is_it = |known: &AdoptedDevice| ptr::from_ref(known.device()) == device.as_ptr().cast();
+        let index = if let Some(index) = KNOWN.index_of(is_it) {
+            index
+        } else {
             // SAFETY: 1. By our caller's 2.
-            KNOWN.append(unsafe { AdoptedDevice::of(library, calls, device) })
-        });
+            let adopted = unsafe { AdoptedDevice::of(library, calls, device) };
+            KNOWN.append(adopted.ok_or(Error::Unsupported { device: none, what: "queue" })?)
+        };
         Ok(Device::new(ffi::kDLWebGPU, index))
     }
 }

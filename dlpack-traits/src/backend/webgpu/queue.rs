@@ -7,8 +7,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use libloading::Library;
 
-use super::sys::{Calls, ScopeInfo, StringView};
-use crate::backend::library::Ref;
+use super::sys::{self, Calls, ScopeInfo, StringView};
 use crate::backend::reentrant_lock::ReentrantLock;
 use crate::backend::{Event, Stream, StreamHandle, device_error};
 use crate::device::Device;
@@ -29,38 +28,40 @@ pub(super) const SPONTANEOUS: u32 = 3;
 pub(super) struct AdoptedDevice {
     calls: Calls,
     _library: Library,
-    device: NonNull<c_void>,
-    queue: Ref,
+    device: &'static sys::Device,
+    queue: &'static sys::Queue,
     /// The lock of the error scopes, which are one stack for all threads of a device.
     scopes: ReentrantLock,
 }
 
-// SAFETY: any thread may use objects of wgpu-native.
-unsafe impl Send for AdoptedDevice {}
-// SAFETY: several threads may use them at once.
-unsafe impl Sync for AdoptedDevice {}
-
 impl AdoptedDevice {
+    /// `None` for a device without a queue.
+    ///
     /// # Safety
     ///
     /// 1. `device` is a `WGPUDevice` of the library, whose functions are `calls`, and alive.
-    pub(super) unsafe fn of(library: Library, calls: Calls, device: NonNull<c_void>) -> Self {
-        // SAFETY: 1. By our caller's 1.
-        unsafe { calls.device_add_ref(device.as_ptr()) };
-        // SAFETY: 1. By our caller's 1.
-        let queue = unsafe { calls.device_queue(device.as_ptr()) };
-        Self { calls, _library: library, device, queue, scopes: ReentrantLock::default() }
+    pub(super) unsafe fn of(
+        library: Library,
+        calls: Calls,
+        device: NonNull<c_void>,
+    ) -> Option<Self> {
+        // SAFETY: by our caller's 1, and the reference that is added here is never released.
+        let device = unsafe { device.cast::<sys::Device>().as_ref() };
+        calls.device_add_ref(device);
+        // SAFETY: it is the queue of the device, whose reference is never released.
+        let queue = unsafe { calls.device_queue(device).cast::<sys::Queue>().as_ref() }?;
+        Some(Self { calls, _library: library, device, queue, scopes: ReentrantLock::default() })
     }
 
     pub(super) fn calls(&'static self) -> &'static Calls {
         &self.calls
     }
 
-    pub(super) fn device(&self) -> Ref {
-        self.device.as_ptr()
+    pub(super) fn device(&self) -> &'static sys::Device {
+        self.device
     }
 
-    pub(super) fn queue(&self) -> Ref {
+    pub(super) fn queue(&self) -> &'static sys::Queue {
         self.queue
     }
 
@@ -79,8 +80,7 @@ impl AdoptedDevice {
     ) -> Result<T, Error> {
         self.scopes.take(|| {
             for filter in FILTERS {
-                // SAFETY: 1. The device is kept; a filter of `webgpu.h`.
-                unsafe { self.calls.push_scope(self.device(), filter) };
+                self.calls.push_scope(self.device, filter);
             }
             let mut outcome = Ok(calls(&self.calls));
             for _ in FILTERS {
@@ -90,7 +90,7 @@ impl AdoptedDevice {
                 let info = ScopeInfo { next, mode: SPONTANEOUS, callback: popped, first, second };
                 // SAFETY: 1. The device is kept, and wgpu-native calls the callback once,
                 // before it returns.
-                unsafe { self.calls.pop_scope(self.device(), info) };
+                unsafe { self.calls.pop_scope(self.device, info) };
                 outcome = outcome.and_then(|made| match answer.get() {
                     NO_ERROR => Ok(made),
                     OUT_OF_MEMORY => Err(Error::OutOfMemory { bytes: byte_len }),
@@ -146,7 +146,7 @@ impl WebGpuStream {
     }
 
     pub(super) fn handle(&self) -> StreamHandle {
-        StreamHandle::from_ptr(self.known.queue)
+        StreamHandle::from_ptr(ptr::from_ref(self.known.queue).cast_mut().cast())
     }
 
     pub(super) fn device(&self) -> Device {
@@ -190,10 +190,10 @@ unsafe impl Stream for WebGpuStream {
 
     fn synchronize(&self) -> Result<(), Error> {
         let known = self.known;
-        // SAFETY: 1. The device is kept; NULL means all submissions. The result is whether the
-        // queue is empty. It is not if another thread has submitted work meanwhile; the
-        // work that was submitted before the call is done in any case.
-        unsafe { known.calls.device_poll(known.device(), 1, ptr::null()) };
+        // NULL means all submissions. The result is whether the queue is empty. It is not if
+        // another thread has submitted work meanwhile; the work that was submitted before the call
+        // is done in any case.
+        known.calls.device_poll(known.device, 1, None);
         Ok(())
     }
 }

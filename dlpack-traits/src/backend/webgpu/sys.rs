@@ -1,12 +1,13 @@
 //! The functions of wgpu-native, and the structs that they take.
 
+use core::convert::Infallible;
 use core::ffi::{c_char, c_void};
 use core::ptr;
 
-use crate::backend::library::{Object, Ref, calls};
+use crate::backend::library::{Object, Ref, calls, kinds};
 
 /// An owned object of WebGPU.
-pub(super) type WebGpuObject = Object<Calls>;
+pub(super) type WebGpuObject<K> = Object<Calls, K>;
 
 /// `WGPUStringView`.
 #[repr(C)]
@@ -25,7 +26,7 @@ impl StringView {
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct BufferDescriptor {
-    pub(super) next: *const c_void,
+    pub(super) next: Null,
     pub(super) label: StringView,
     pub(super) usage: u64,
     pub(super) size: u64,
@@ -59,32 +60,49 @@ pub(super) struct ScopeInfo {
 #[derive(Debug)]
 pub(super) struct Future(u64);
 
+kinds! { Device Queue Buffer Encoder Commands }
+
+/// NULL, in place of a struct that this crate does not pass.
+pub(super) type Null = Option<&'static Infallible>;
+
 calls! {
     /// The functions of wgpu-native that this crate calls. Enumerations are 32 bits wide, flags 64.
     extern "C" Calls {
-        value device_add_ref(device: Ref): "wgpuDeviceAddRef";
-        value device_queue(device: Ref) -> Ref: "wgpuDeviceGetQueue";
-        value device_poll(device: Ref, wait: u32, until: *const u64) -> u32: "wgpuDevicePoll";
-        value push_scope(device: Ref, filter: u32): "wgpuDevicePushErrorScope";
-        value pop_scope(device: Ref, info: ScopeInfo) -> Future: "wgpuDevicePopErrorScope";
-        object create_buffer(device: Ref, info: *const BufferDescriptor):
-            "wgpuDeviceCreateBuffer" => buffer_release;
-        value buffer_release(buffer: Ref): "wgpuBufferRelease";
-        value buffer_size(buffer: Ref) -> u64: "wgpuBufferGetSize";
-        value buffer_map(buffer: Ref, mode: u64, offset: usize, size: usize, info: MapInfo)
-            -> Future: "wgpuBufferMapAsync";
-        value buffer_range(buffer: Ref, offset: usize, size: usize) -> *const c_void:
-            "wgpuBufferGetConstMappedRange";
-        object create_encoder(device: Ref, info: *const c_void):
-            "wgpuDeviceCreateCommandEncoder" => encoder_release;
-        value encoder_copy(encoder: Ref, from: Ref, start: u64, to: Ref, end: u64, size: u64):
-            "wgpuCommandEncoderCopyBufferToBuffer";
-        object encoder_finish(encoder: Ref, info: *const c_void):
-            "wgpuCommandEncoderFinish" => commands_release;
-        value encoder_release(encoder: Ref): "wgpuCommandEncoderRelease";
-        value commands_release(commands: Ref): "wgpuCommandBufferRelease";
-        value queue_submit(queue: Ref, count: usize, commands: *const Ref): "wgpuQueueSubmit";
-        value queue_write(queue: Ref, to: Ref, offset: u64, from: *const c_void, size: usize):
-            "wgpuQueueWriteBuffer";
+        safe {
+            value device_add_ref(device: &Device): "wgpuDeviceAddRef";
+            value device_queue(device: &Device) -> Ref: "wgpuDeviceGetQueue";
+            value device_poll(device: &Device, wait: u32, until: Null) -> u32:
+                "wgpuDevicePoll";
+            value push_scope(device: &Device, filter: u32):
+                "wgpuDevicePushErrorScope";
+            object create_buffer(device: &Device, info: &BufferDescriptor) -> Buffer:
+                "wgpuDeviceCreateBuffer" => buffer_release;
+            value buffer_range(buffer: &Buffer, offset: usize, size: usize)
+                -> *const c_void: "wgpuBufferGetConstMappedRange";
+            object create_encoder(device: &Device, info: Null) -> Encoder:
+                "wgpuDeviceCreateCommandEncoder" => encoder_release;
+            object encoder_finish(encoder: &Encoder, info: Null) -> Commands:
+                "wgpuCommandEncoderFinish" => commands_release;
+        }
+        unsafe {
+            value pop_scope(device: &Device, info: ScopeInfo) -> Future:
+                "wgpuDevicePopErrorScope";
+            value buffer_release(buffer: Ref): "wgpuBufferRelease";
+            value buffer_size(buffer: Ref) -> u64: "wgpuBufferGetSize";
+            value buffer_map(
+                buffer: &Buffer, mode: u64, offset: usize, size: usize, info: MapInfo
+            ) -> Future: "wgpuBufferMapAsync";
+            value encoder_copy(
+                encoder: &Encoder, from: Ref, start: u64, to: Ref, end: u64, size: u64
+            ): "wgpuCommandEncoderCopyBufferToBuffer";
+            value encoder_release(encoder: Ref): "wgpuCommandEncoderRelease";
+            value commands_release(commands: Ref): "wgpuCommandBufferRelease";
+            value queue_submit(
+                queue: &Queue, count: usize, commands: &&Commands
+            ): "wgpuQueueSubmit";
+            value queue_write(
+                queue: &Queue, to: Ref, offset: u64, from: *const c_void, size: usize
+            ): "wgpuQueueWriteBuffer";
+        }
     }
 }
