@@ -162,9 +162,10 @@ macro_rules! calls {
             let raw = unsafe { function($($argument),*) };
             core::mem::forget(exception);
             // NULL is the only failure, without an error code.
-            let returned = (device, call, 0, raw);
+            let failed = || $crate::backend::device_error(device, call, 0, "");
+            let raw = core::ptr::NonNull::new(raw).ok_or_else(failed)?;
             // SAFETY: 1. The call returned a reference that is the caller's to release.
-            unsafe { $crate::backend::library::Object::returned(self, returned, Self::$release) }
+            Ok(unsafe { $crate::backend::library::Object::new(self, raw, Self::$release) })
         });
     };
     (@method $safety:ident coded $name:ident ($($argument:ident: $type:ty),*) ($kind:ty) $release:ident) => {
@@ -176,9 +177,10 @@ macro_rules! calls {
             let ((call, function), mut code) = (self.$name, 0);
             // SAFETY: by our caller's 1, or the function is safe; `code` is a place for the result.
             let raw = unsafe { function($($argument,)* &raw mut code) };
-            let returned = (device, call, code, raw);
+            let failed = || $crate::backend::device_error(device, call, code.into(), "");
+            let raw = core::ptr::NonNull::new(raw).filter(|_| code == 0).ok_or_else(failed)?;
             // SAFETY: 1. The call returned a reference that is the caller's to release.
-            unsafe { $crate::backend::library::Object::returned(self, returned, Self::$release) }
+            Ok(unsafe { $crate::backend::library::Object::new(self, raw, Self::$release) })
         });
     };
     (@method $safety:ident value $name:ident ($($argument:ident: $type:ty),*) ($($answer:ty)?)) => {
@@ -386,23 +388,6 @@ impl<C, K, R> Object<C, K, R> {
         release: unsafe fn(&C, Ref) -> R,
     ) -> Self {
         Self { raw: raw.cast(), release, calls }
-    }
-
-    /// Takes ownership of what a call returned, unless it failed.
-    ///
-    /// # Safety
-    ///
-    /// 1. As of [`new`](Self::new), if it is not NULL and the code is 0.
-    pub(super) unsafe fn returned(
-        calls: &'static C,
-        (device, call, code, raw): (Device, &'static str, i32, Ref),
-        release: unsafe fn(&C, Ref) -> R,
-    ) -> Result<Self, Error> {
-        match NonNull::new(raw) {
-            // SAFETY: 1. By our caller's 1.
-            Some(raw) if code == 0 => Ok(unsafe { Self::new(calls, raw, release) }),
-            _ => Err(device_error(device, call, code.into(), "")),
-        }
     }
 
     pub(super) fn get(&self) -> &K {

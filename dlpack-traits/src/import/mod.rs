@@ -9,8 +9,6 @@
 mod cast;
 mod copied;
 mod elements;
-mod from_dims;
-mod from_tensor;
 mod import_error;
 mod import_trait;
 mod imported;
@@ -34,17 +32,17 @@ pub(crate) use cast::{
 #[cfg(feature = "pyo3")]
 pub use elements::{Arguments, ElementFn};
 pub use elements::{Elements, ElementsMut, ElementsPart, ElementsPartMut, RawBits, Zip};
-pub use from_dims::FromDims;
-pub use from_tensor::{FromElements, ImportStorage};
 #[cfg(feature = "pyo3")]
 pub(crate) use import_error::{Advised, Fix, is_of_numpy, is_of_torch};
 pub use import_error::{ImportError, MetadataField, Mismatch, MismatchKind};
 pub use import_trait::{Copies, DLPackImport};
+pub use import_trait::{FromElements, ImportStorage};
 pub use imported::ImportedTensor;
 pub use imported_slice::ImportedSlice;
 pub use imported_storage::{AnyElement, ImportedElement, ImportedStorage};
 pub use owned_slice::OwnedSlice;
 pub use policy::ImportPolicy;
+pub use shape::FromDims;
 pub use slices::{Exclusive, Frozen};
 
 pub(crate) use copied::ElementCopy;
@@ -52,10 +50,10 @@ pub(crate) use copied::ElementCopy;
 pub(crate) use elements::Map;
 #[cfg(any(feature = "ndarray_0_16", feature = "ndarray_0_17"))]
 pub(crate) use elements::Typed;
-pub(crate) use from_dims::number;
-pub(crate) use from_tensor::{elements_are, on_host};
+pub(crate) use import_trait::{elements_are, on_host};
 #[cfg(feature = "pyo3")]
 pub(crate) use imported_storage::{AreStored, IsStored};
 #[cfg(feature = "pyo3")]
 pub(crate) use reader::Unmanaged;
 pub(crate) use reader::read_array;
+pub(crate) use shape::number;

@@ -11,7 +11,7 @@ use crate::dtype::DataType;
 use crate::element::{AnyBits, Element, Readable, zero};
 use crate::error::Error;
 use crate::import::ImportedTensor;
-use crate::import::elements::rows::each_empty;
+use crate::import::elements::iter::each_empty;
 use crate::storage::try_vec;
 
 /// A type to which elements are converted while they are read: `i8` to `i64`, `u8` to `u64`, `f32`

@@ -3,8 +3,6 @@
 
 mod elements_as;
 mod small_float;
-#[cfg(feature = "pyo3")]
-mod small_narrow;
 mod sources;
 #[cfg(feature = "pyo3")]
 mod to_tensor;

@@ -200,7 +200,6 @@ macro_rules! complex {
         }
     };
 }
-#[cfg(feature = "pyo3")]
 pub(super) use complex;
 
 impl Narrow for Complex<f32> {

@@ -2,8 +2,9 @@
 
 use core::fmt;
 
+use super::block;
 use super::by_value::{Elements, Visit};
-use super::{block, rows};
+use super::iter::each_empty;
 use crate::byte_atomic;
 use crate::copy::{Pieces, Target};
 use crate::element::{AnyBits, BitsAreValid, ByValue, Readable, bytes_of};
@@ -234,7 +235,7 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
     ) -> Result<(), E> {
         let row = self.elements.row_len();
         if row == 0 {
-            return rows::each_empty(self.shape(), || f(&mut []));
+            return each_empty(self.shape(), || f(&mut []));
         }
         let target = self.target();
         self.elements.visit_units(Visit::RowMajor, row, |piece, block| {

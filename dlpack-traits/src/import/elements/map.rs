@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use std::{panic, thread};
 
-use super::blocks::{Block, Blocks};
+use super::zip::{Block, Blocks};
 use super::{Elements, ElementsMut};
 use crate::copy::Zeroed;
 use crate::dtype::DataType;

@@ -2,16 +2,14 @@
 //! or one by one, split for several threads, and copied ([`to_vec`]).
 
 pub(in crate::import) mod block;
-mod blocks;
 mod by_value;
 mod elements_mut;
-mod iter;
+pub(in crate::import) mod iter;
 #[cfg(feature = "pyo3")]
 mod map;
 #[cfg(feature = "rayon")]
 mod parallel;
 mod raw_bits;
-pub(in crate::import) mod rows;
 mod split;
 mod to_vec;
 pub(in crate::import) mod typed;

@@ -1,7 +1,6 @@
-//! Reads a C struct: its numbers ([`raw`]) are copied ([`dims`]) and validated ([`validate`]) into the
-//! one allocation of an import ([`node`]).
+//! Reads a C struct: its numbers are copied ([`raw`]) and validated ([`validate`]) into the one
+//! allocation of an import ([`node`]).
 
-mod dims;
 pub(in crate::import) mod node;
 pub(in crate::import) mod raw;
 mod validate;

@@ -10,11 +10,9 @@
 use core::fmt;
 use core::mem::ManuallyDrop;
 
-use super::dims;
-use super::dims::ElementRange;
 #[cfg(feature = "pyo3")]
 use super::raw::Unmanaged;
-use super::raw::{Managed, RawTensor};
+use super::raw::{ElementRange, Managed, RawTensor, copy_any, copy_lists};
 use super::validate::{Metadata, Place};
 use crate::error::Error;
 use crate::import::ImportPolicy;
@@ -247,7 +245,7 @@ impl Unowned {
         let tensor = tensor.ok_or(None)?;
         let lists = tensor.some_lists().ok_or(None)?;
         let mut room = Room::new(lists.numbers()).ok_or(None)?;
-        let Some((numel, reach)) = dims::copy(room.list(), lists) else { return Err(Some(room)) };
+        let Some((numel, reach)) = copy_lists(room.list(), lists) else { return Err(Some(room)) };
         // Not before: what is read before the allocator is called is saved to the stack.
         let claims = tensor.metadata();
         let allowed = lists.strides.is_some() || policy.allows_null_strides(claims.version);
@@ -255,7 +253,7 @@ impl Unowned {
             allowed && policy.check_nbytes(place.nbytes(claims.dtype, claims.flags)).is_ok()
         });
         match place {
-            // `copy` has written all numbers.
+            // `copy_lists` has written all numbers.
             Some(place) => Ok(Self { room, checked: Metadata::new(claims, policy, place) }),
             None => Err(Some(room)),
         }
@@ -281,7 +279,7 @@ impl Unowned {
         let place = if let Some(place) = lists.shape.is_empty().then(scalar).flatten() {
             place
         } else {
-            let (shape, strides) = dims::copy_any(room.zeroed_list(), lists);
+            let (shape, strides) = copy_any(room.zeroed_list(), lists);
             Place::exact(&claims, shape, strides, allowed)?
         };
         policy.check_nbytes(place.nbytes(claims.dtype, claims.flags))?;

@@ -3,8 +3,7 @@
 //! `imported` a NULL struct. Alignment is checked where elements are accessed:
 //! `alignment::alignment`, `import::elements::typed`.
 
-use super::dims::ElementRange;
-use super::raw::RawMetadata;
+use super::raw::{ElementRange, RawMetadata};
 use crate::describe::{all_fit, stored_bits};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -274,7 +273,7 @@ mod tests {
 
     use super::*;
     use crate::ffi::{DLDeviceType, kDLExtDev, kDLVulkan};
-    use crate::import::reader::dims;
+    use crate::import::reader::raw;
     use crate::import::reader::raw::RawLists;
 
     /// Half of all addresses: more than any allocation has.
@@ -298,7 +297,7 @@ mod tests {
 
     fn exact(Claimed(claims, lists): Claimed<'_>) -> Result<Place, Error> {
         let mut list = vec![0; lists.numbers()];
-        let (shape, strides) = dims::copy_any(&mut list, lists);
+        let (shape, strides) = raw::copy_any(&mut list, lists);
         Place::exact(&claims, shape, strides, true)
     }
 
@@ -307,14 +306,14 @@ mod tests {
     fn takes_fast_path(claimed: Claimed<'_>) -> bool {
         let Claimed(claims, lists) = claimed;
         let mut list = vec![MaybeUninit::uninit(); lists.numbers()];
-        let reached = dims::copy(&mut list, lists);
+        let reached = raw::copy_lists(&mut list, lists);
         let place = reached.and_then(|(numel, reach)| Place::fast(&claims, numel, reach));
         let Some(place) = place else { return false };
         assert_eq!(Ok(place), exact(claimed));
-        // SAFETY: `copy` has written all numbers, because it returned a number of elements.
+        // SAFETY: `copy_lists` has written all numbers, because it returned a number of elements.
         let copied: Vec<_> = list.iter().map(|number| unsafe { number.assume_init() }).collect();
         let mut expected = vec![0; copied.len()];
-        dims::copy_any(&mut expected, lists);
+        raw::copy_any(&mut expected, lists);
         assert_eq!(copied, expected);
         true
     }
