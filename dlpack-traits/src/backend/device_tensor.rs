@@ -24,7 +24,6 @@ use crate::error::Error;
 use crate::ffi;
 use crate::import::{ImportStorage, ImportedStorage, ImportedTensor, MismatchKind};
 use crate::stream_arg::{ConsumerPlace, StreamKind};
-use crate::strides;
 
 /// An imported tensor in memory of a device, with the stream on which it is ready.
 ///
@@ -146,12 +145,7 @@ impl<B: Backend> DeviceTensor<B> {
     /// [`Error::ReadOnly`]; [`Error::Overlapping`] for elements that share memory; and those
     /// of `as_ptr_on`.
     pub fn as_mut_ptr_on(&self, stream: &WorkStream<B>) -> Result<MemoryRef, Error> {
-        if self.is_read_only() {
-            return Err(Error::ReadOnly);
-        }
-        if strides::may_overlap(self.shape(), self.strides()) {
-            return Err(Error::Overlapping);
-        }
+        self.tensor.check_writable()?;
         self.as_ptr_on(stream)
     }
 

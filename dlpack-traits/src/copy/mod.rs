@@ -3,14 +3,13 @@
 mod axes;
 mod map;
 mod pieces;
-mod positions;
 mod source;
 mod tiles;
 mod zeroed;
 
 pub(crate) use axes::Axes;
 pub(crate) use pieces::Pieces;
-pub(crate) use positions::Positions;
+pub(crate) use pieces::Positions;
 pub(crate) use source::{Run, Source, Target};
 pub(crate) use tiles::Part;
 pub(crate) use zeroed::Zeroed;

@@ -6,7 +6,7 @@ use core::fmt::{self, Write};
 use core::mem::{MaybeUninit, offset_of};
 
 use super::TableError;
-use super::out::Out;
+use super::host::cleared;
 use crate::backend::{Backends, Prototype};
 use crate::dims::Dims;
 use crate::error::Error;
@@ -33,12 +33,12 @@ pub(super) unsafe extern "C" fn allocate<B: Backends>(
     SetError: SetError,
 ) -> c_int {
     let run = || {
-        // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
-        let mut out = unsafe { Out::cleared(out) }?;
+        // SAFETY: by 2 it is NULL, or may be written during the call.
+        let out = cleared(unsafe { out.cast::<MaybeUninit<_>>().as_mut() })?;
         // SAFETY: 1 (`prototype` is NULL, or valid): guaranteed by our caller's 1.
         let prototype = unsafe { read(prototype) }?;
         let tensor = B::allocate(&prototype)?;
-        out.set(tensor.into_raw());
+        *out = tensor.into_raw();
         Ok(())
     };
     let fault: TableError<Infallible> = match catch_panic(run) {

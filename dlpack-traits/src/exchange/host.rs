@@ -3,6 +3,8 @@
 use alloc::boxed::Box;
 use core::ffi::{CStr, c_void};
 use core::fmt;
+use core::mem::MaybeUninit;
+use core::ptr;
 
 use crate::error::Error;
 use crate::export::{DLPackExport, export_shared};
@@ -64,6 +66,19 @@ impl<E> TableError<E> {
             _ => c"BufferError",
         }
     }
+}
+
+/// Sets the result of a table function to NULL, before it is computed.
+#[inline]
+pub(super) fn cleared<R, E>(
+    out: Option<&mut MaybeUninit<*mut R>>,
+) -> Result<&mut *mut R, TableError<E>> {
+    // Not `ok_or`: it would construct the fault on every call, and dropping it is a
+    // function call.
+    let Some(out) = out else {
+        return Err(TableError::NullArgument { name: "out" });
+    };
+    Ok(out.write(ptr::null_mut()))
 }
 
 impl<E> From<Error> for TableError<E> {

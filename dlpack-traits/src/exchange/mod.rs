@@ -30,10 +30,8 @@ mod borrowed;
 pub(crate) mod foreign_table;
 mod host;
 mod interned_dims;
-mod out;
 #[cfg(any(feature = "pyo3", test))]
 pub(crate) mod relay;
-mod rollback;
 mod table;
 mod to_object;
 

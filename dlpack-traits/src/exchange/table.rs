@@ -12,7 +12,7 @@ use core::ptr;
 
 use super::allocator::allocate;
 use super::borrowed::borrowed;
-use super::out::Out;
+use super::host::cleared;
 use super::{ObjectHost, TableError, ToObject};
 use crate::backend::Backends;
 use crate::device::Device;
@@ -128,12 +128,12 @@ unsafe extern "C" fn export_to<E>(
     raise: Raise<E>,
 ) -> c_int {
     let run = || {
-        // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
-        let mut out = unsafe { Out::cleared(out) }?;
+        // SAFETY: by 2 it is NULL, or may be written during the call.
+        let out = cleared(unsafe { out.cast::<MaybeUninit<_>>().as_mut() })?;
         present(py_object)?;
         // SAFETY: by 1 the object is alive, and by 3 `export` may be called with it.
         let tensor = unsafe { export(py_object) }.map_err(|fault| *fault)?;
-        out.set(tensor.into_raw().as_ptr());
+        *out = tensor.into_raw().as_ptr();
         Ok(())
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
@@ -160,12 +160,12 @@ unsafe extern "C" fn to_object<T: DLPackExport, H: ObjectHost<T>, I: ToObject<T,
     out: *mut *mut c_void,
 ) -> c_int {
     let run = || {
-        // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
-        let mut out = unsafe { Out::cleared(out) }?;
+        // SAFETY: by 2 it is NULL, or may be written during the call.
+        let out = cleared(unsafe { out.cast::<MaybeUninit<_>>().as_mut() })?;
         // SAFETY: 1 and 2 (`tensor` is valid, this thread may use the host): guaranteed
         // by our caller's 1 and 3.
         let object = unsafe { I::to_object(tensor) }?;
-        out.set(object);
+        *out = object;
         Ok(())
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
@@ -252,11 +252,10 @@ unsafe extern "C" fn current_work_stream<T: DLPackExport, H: ObjectHost<T>, B: B
     out_current_stream: *mut *mut c_void,
 ) -> c_int {
     let run = || {
-        // SAFETY: 1 (`out_current_stream` is NULL, or may be written): guaranteed by our
-        // caller's 1.
-        let mut out = unsafe { Out::cleared(out_current_stream) }?;
+        // SAFETY: by 1 it is NULL, or may be written during the call.
+        let out = cleared(unsafe { out_current_stream.cast::<MaybeUninit<_>>().as_mut() })?;
         let stream = B::current_work_stream(Device::new(device_type, device_id))?;
-        out.set(stream);
+        *out = stream;
         Ok(())
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 2.

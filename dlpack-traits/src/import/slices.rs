@@ -149,12 +149,23 @@ impl ImportedTensor {
     ///    made from it, is alive.
     #[inline]
     pub unsafe fn assume_exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
+        self.check_writable()?;
+        Ok(Exclusive { tensor: self })
+    }
+
+    /// Checks that the elements may be written, and that no two indices name the same one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnly`], [`Error::Overlapping`].
+    #[inline]
+    pub(crate) fn check_writable(&self) -> Result<(), Error> {
         if self.is_read_only() {
             Err(Error::ReadOnly)
         } else if strides::may_overlap(self.shape(), self.strides()) {
             Err(Error::Overlapping)
         } else {
-            Ok(Exclusive { tensor: self })
+            Ok(())
         }
     }
 }

@@ -3,9 +3,7 @@
 //! An exportable type names the storage that owns its elements, and the storage implements
 //! `share`, so a hand-written `DLPackExport` cannot forget to forward it.
 
-mod access;
 mod aligned_buf;
-mod block_buffer;
 mod data;
 mod erase;
 mod memory;
@@ -22,10 +20,8 @@ pub use data::{DataMut, DataRef};
 pub use shared_buffer::SharedBuffer;
 pub use shared_owner::SharedOwner;
 
-pub(crate) use access::Access;
-pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
-pub(crate) use block_buffer::{BlockBuffer, LARGE, block_len, with_repeated};
-pub(crate) use memory::{ForeignInfo, InObject, Memory, OwnLayout, Strided, Window};
+pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf, BlockBuffer, LARGE, block_len, with_repeated};
+pub(crate) use memory::{Access, ForeignInfo, InObject, Memory, OwnLayout, Strided, Window};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_alloc::{
     fill, try_arc, try_arc_from, try_arc_slice, try_box, try_place, try_vec,

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use super::block;
 use super::typed::Typed;
@@ -97,17 +98,9 @@ impl ImportedTensor {
     /// that are arrays, and [`Error::NoBackend`] for pinned memory that was exported for a stream.
     #[inline]
     pub fn elements<T: Readable>(&self) -> Result<Elements<'_, T>, Error> {
-        let bytes = self.byte_range();
-        Ok(Elements {
-            typed: self.typed::<T>()?,
-            bytes: (bytes.start, bytes.end),
-            access: self.access(),
-            read_as: PhantomData,
-        })
+        Ok(Elements::of(self, self.typed::<T>()?))
     }
-}
 
-impl ImportedTensor {
     /// The elements as a type of the same size: [`elements`](Self::elements) if it is their type,
     /// and otherwise their bits as integers.
     ///
@@ -124,7 +117,6 @@ impl ImportedTensor {
         if !T::ANY_BITS || !T::AXES.is_empty() || found.byte_size() != Some(size) {
             return Err(Error::ElementMismatch { requested, found });
         }
-        let bytes = self.byte_range();
         let typed = Typed {
             first: self.data_ptr().cast_mut(),
             shape: self.shape(),
@@ -133,12 +125,18 @@ impl ImportedTensor {
             // All elements together have at most `isize::MAX` bytes.
             len: usize::try_from(self.numel()).unwrap_or(0),
         };
-        let (access, read_as) = (self.access(), PhantomData);
-        Ok(Elements { typed, bytes: (bytes.start, bytes.end), access, read_as })
+        Ok(Elements::of(self, typed))
     }
 }
 
 impl<'a, T: Readable> Elements<'a, T> {
+    /// All elements of a tensor, in this layout.
+    #[inline(always)]
+    fn of(tensor: &'a ImportedTensor, typed: Typed<'a>) -> Self {
+        let Range { start, end } = tensor.byte_range();
+        Self { typed, bytes: (start, end), access: tensor.access(), read_as: PhantomData }
+    }
+
     /// Shape, without the dimensions that belong to an element type that is an array.
     #[inline]
     pub fn shape(&self) -> &'a [i64] {

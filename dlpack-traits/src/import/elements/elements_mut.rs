@@ -11,7 +11,6 @@ use crate::element::{AnyBits, BitsAreValid, ByValue, Readable, bytes_of};
 use crate::error::Error;
 use crate::import::ImportedTensor;
 use crate::storage::with_repeated;
-use crate::strides;
 
 /// The elements of an imported tensor, read and written by value:
 /// [`ImportedTensor::elements_mut`]. Other owners may read and write them meanwhile.
@@ -61,12 +60,7 @@ impl ImportedTensor {
     /// [`elements`](Self::elements).
     #[inline]
     pub fn elements_mut<T: Readable>(&mut self) -> Result<ElementsMut<'_, T>, Error> {
-        if self.is_read_only() {
-            return Err(Error::ReadOnly);
-        }
-        if strides::may_overlap(self.shape(), self.strides()) {
-            return Err(Error::Overlapping);
-        }
+        self.check_writable()?;
         Ok(ElementsMut { elements: self.elements()? })
     }
 }

@@ -4,14 +4,13 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use std::{panic, thread};
 
-use super::zip::{Block, Blocks};
+use super::zip::{Blocks, Together};
 use super::{Elements, ElementsMut};
 use crate::copy::Zeroed;
 use crate::dtype::DataType;
 use crate::element::{Element, Readable};
 use crate::error::Error;
 use crate::import::ImportedTensor;
-use crate::storage::try_vec;
 
 /// The types of the arguments of a function of elements: a tuple of one to three element types. This
 /// trait is sealed.
@@ -31,31 +30,19 @@ pub trait ElementFn<A: Arguments>: Sync {
 }
 
 mod sealed {
-    use super::{Block, DataType, Error, ImportedTensor};
+    use super::{DataType, Error, ImportedTensor, Together};
 
     pub trait Arguments: Sized {
         /// The type of each argument.
         const DTYPES: &'static [DataType];
 
-        /// The size of the largest one.
-        const SIZE: usize;
-
         /// The elements of each tensor.
-        type Elements<'a>: Copy + Send + Sync;
+        type Elements<'a>: Together<Buffers = Self::Buffers> + Send + Sync;
 
         /// Elements of each tensor at the same indices.
         type Buffers;
 
         fn elements<'a>(tensors: &[&'a ImportedTensor]) -> Result<Self::Elements<'a>, Error>;
-
-        fn buffers(most: usize) -> Result<Self::Buffers, Error>;
-
-        /// Reads a block of each tensor.
-        fn read(
-            block: &Block<'_>,
-            from: &Self::Elements<'_>,
-            to: &mut Self::Buffers,
-        ) -> Result<(), Error>;
     }
 }
 
@@ -66,32 +53,12 @@ macro_rules! arguments {
                 $(assert!($T::AXES.is_empty(), "an argument is a type such as `f32`, and not an array");)+
                 &[$($T::DTYPE),+]
             };
-            const SIZE: usize = {
-                let mut largest = 1;
-                $(if size_of::<$T>() > largest {
-                    largest = size_of::<$T>();
-                })+
-                largest
-            };
 
             type Elements<'a> = ($(Elements<'a, $T>,)+);
             type Buffers = ($(Vec<$T>,)+);
 
             fn elements<'a>(tensors: &[&'a ImportedTensor]) -> Result<Self::Elements<'a>, Error> {
                 Ok(($(elements_at::<$T>(tensors, $at)?,)+))
-            }
-
-            fn buffers(most: usize) -> Result<Self::Buffers, Error> {
-                Ok(($(try_vec::<$T>(most)?,)+))
-            }
-
-            fn read(
-                block: &Block<'_>,
-                from: &Self::Elements<'_>,
-                to: &mut Self::Buffers,
-            ) -> Result<(), Error> {
-                $(read(block, &from.$at, &mut to.$at)?;)+
-                Ok(())
             }
         }
     };
@@ -146,20 +113,6 @@ fn elements_at<'a, T: Readable>(
     tensors.get(at).ok_or(Error::NoSuchAxis { axis: at, ndim })?.elements()
 }
 
-/// Reads a block. One repeated element is read once for several blocks.
-fn read<T: Readable>(
-    block: &Block<'_>,
-    from: &Elements<'_, T>,
-    to: &mut Vec<T>,
-) -> Result<(), Error> {
-    let part = block.of(from);
-    if part.len() <= to.len() && from.typed().strides.iter().all(|&stride| stride == 0) {
-        to.truncate(part.len());
-        return Ok(());
-    }
-    part.fill(to)
-}
-
 /// A function of the elements of tensors of one shape.
 pub(crate) struct Map<'a, A: Arguments, F> {
     elements: A::Elements<'a>,
@@ -178,8 +131,8 @@ impl<'a, A: Arguments, F: ElementFn<A>> Map<'a, A, F> {
         shape: &'a [i64],
         f: &'a F,
     ) -> Result<Self, Error> {
-        let blocks = Blocks::new(shape, A::SIZE.max(size_of::<F::Output>()));
-        Ok(Self { elements: A::elements(tensors)?, blocks, f })
+        let size = A::Elements::<'a>::SIZE.max(size_of::<F::Output>());
+        Ok(Self { elements: A::elements(tensors)?, blocks: Blocks::new(shape, size), f })
     }
 
     /// Computes all results, in row-major order, on at most that many threads.
@@ -196,9 +149,9 @@ impl<'a, A: Arguments, F: ElementFn<A>> Map<'a, A, F> {
             let (mut to, others) = core::mem::take(&mut rest).split_at_mut(len);
             rest = others;
             move || {
-                let mut buffers = A::buffers(self.blocks.most)?;
+                let mut buffers = A::Elements::<'a>::buffers(self.blocks.most)?;
                 self.blocks.each(numbers, |block| {
-                    A::read(&block, &self.elements, &mut buffers)?;
+                    self.elements.read(&block, &mut buffers)?;
                     let (these, others) = core::mem::take(&mut to).split_at_mut(block.numel());
                     to = others;
                     self.f.apply(&buffers, these);
@@ -221,11 +174,11 @@ impl<'a, A: Arguments, F: ElementFn<A>> Map<'a, A, F> {
         let to = to.as_elements().as_shared();
         on_threads(self.blocks.count, threads, |numbers| {
             move || {
-                let mut buffers = A::buffers(self.blocks.most)?;
+                let mut buffers = A::Elements::<'a>::buffers(self.blocks.most)?;
                 let most = i64::try_from(self.blocks.most).unwrap_or(i64::MAX);
                 let mut results = Zeroed::<F::Output>::new(F::Output::DTYPE, &[most])?;
                 self.blocks.each(numbers, |block| {
-                    A::read(&block, &self.elements, &mut buffers)?;
+                    self.elements.read(&block, &mut buffers)?;
                     let part = block.of(&to);
                     let results = results.as_mut_slice().get_mut(..part.len()).unwrap_or_default();
                     self.f.apply(&buffers, results);

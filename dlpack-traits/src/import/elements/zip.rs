@@ -68,15 +68,7 @@ impl<'a, A: Readable, B: Readable> Zip<(Elements<'a, A>, Elements<'a, B>)> {
     ///
     /// [`Error::InvalidBits`], [`Error::OutOfMemory`].
     pub fn for_each_block(&self, mut f: impl FnMut(&[A], &[B])) -> Result<(), Error> {
-        let (a, b) = self.elements;
-        let blocks = Blocks::new(a.shape(), size_of::<A>().max(size_of::<B>()));
-        let (mut of_a, mut of_b) = (try_vec(blocks.most)?, try_vec(blocks.most)?);
-        blocks.each(blocks.all(), |block| {
-            block.of(&a).fill(&mut of_a)?;
-            block.of(&b).fill(&mut of_b)?;
-            f(&of_a, &of_b);
-            Ok(())
-        })
+        self.elements.each(self.elements.0.shape(), |(a, b)| f(a, b))
     }
 }
 
@@ -89,18 +81,7 @@ impl<A: Readable, B: Readable, C: Readable>
     ///
     /// [`Error::InvalidBits`], [`Error::OutOfMemory`].
     pub fn for_each_block(&self, mut f: impl FnMut(&[A], &[B], &[C])) -> Result<(), Error> {
-        let (a, b, c) = self.elements;
-        let size = size_of::<A>().max(size_of::<B>()).max(size_of::<C>());
-        let blocks = Blocks::new(a.shape(), size);
-        let mut of_a: Vec<A> = try_vec(blocks.most)?;
-        let (mut of_b, mut of_c) = (try_vec(blocks.most)?, try_vec(blocks.most)?);
-        blocks.each(blocks.all(), |block| {
-            block.of(&a).fill(&mut of_a)?;
-            block.of(&b).fill(&mut of_b)?;
-            block.of(&c).fill(&mut of_c)?;
-            f(&of_a, &of_b, &of_c);
-            Ok(())
-        })
+        self.elements.each(self.elements.0.shape(), |(a, b, c)| f(a, b, c))
     }
 }
 
@@ -143,6 +124,79 @@ impl<T: Readable> ElementsMut<'_, T> {
             ElementsMut::of_part(part).copy_from_slice(&of_own)
         })
     }
+}
+
+/// The elements of one to three tensors of one shape, which are read block by block.
+#[cfg_attr(
+    not(feature = "pyo3"),
+    expect(unreachable_pub, reason = "a sealed trait of `map` names it, with `pyo3`")
+)]
+pub trait Together: Copy {
+    /// The size of the largest element.
+    const SIZE: usize;
+
+    /// Elements of each tensor at the same indices.
+    type Buffers;
+
+    fn buffers(most: usize) -> Result<Self::Buffers, Error>;
+
+    /// Reads a block of each tensor.
+    fn read(&self, block: &Block<'_>, to: &mut Self::Buffers) -> Result<(), Error>;
+
+    /// Calls a function with each block of the shape.
+    fn each(&self, shape: &[i64], mut f: impl FnMut(&Self::Buffers)) -> Result<(), Error> {
+        let blocks = Blocks::new(shape, Self::SIZE);
+        let mut buffers = Self::buffers(blocks.most)?;
+        blocks.each(blocks.all(), |block| {
+            self.read(&block, &mut buffers)?;
+            f(&buffers);
+            Ok(())
+        })
+    }
+}
+
+macro_rules! together {
+    ($($T:ident $at:tt),+) => {
+        impl<$($T: Readable),+> Together for ($(Elements<'_, $T>,)+) {
+            const SIZE: usize = {
+                let mut largest = 1;
+                $(if size_of::<$T>() > largest {
+                    largest = size_of::<$T>();
+                })+
+                largest
+            };
+
+            type Buffers = ($(Vec<$T>,)+);
+
+            fn buffers(most: usize) -> Result<Self::Buffers, Error> {
+                Ok(($(try_vec::<$T>(most)?,)+))
+            }
+
+            fn read(&self, block: &Block<'_>, to: &mut Self::Buffers) -> Result<(), Error> {
+                $(read(block, &self.$at, &mut to.$at)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
+#[cfg(feature = "pyo3")]
+together!(A 0);
+together!(A 0, B 1);
+together!(A 0, B 1, C 2);
+
+/// Reads a block. One repeated element is read once for several blocks.
+fn read<T: Readable>(
+    block: &Block<'_>,
+    from: &Elements<'_, T>,
+    to: &mut Vec<T>,
+) -> Result<(), Error> {
+    let part = block.of(from);
+    if part.len() <= to.len() && from.typed().strides.iter().all(|&stride| stride == 0) {
+        to.truncate(part.len());
+        return Ok(());
+    }
+    part.fill(to)
 }
 
 /// Checks that two shapes are equal.
