@@ -5,6 +5,7 @@
 //! started threads or installed handlers. If the number of devices can change (oneAPI,
 //! OpenCL), the next call queries the same library again.
 
+use core::convert::Infallible;
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
@@ -359,6 +360,9 @@ macro_rules! kinds {
 }
 
 pub(super) use kinds;
+
+/// NULL, in place of a struct or a function that this crate does not pass.
+pub(super) type Null = Option<&'static Infallible>;
 
 /// An owned reference to an object of a library, of the kind `K`, which the function `release` of the
 /// table `C` releases.

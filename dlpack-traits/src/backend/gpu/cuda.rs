@@ -19,7 +19,7 @@ use libloading::Library;
 
 use super::Gpu;
 use super::stream::{GpuEvent, GpuStream};
-use super::vendor::{AllWork, Runtime, Vendor};
+use super::vendor::{AllWork, Event, Runtime, Vendor};
 use crate::backend::append_list::AppendList;
 use crate::backend::library::calls;
 use crate::backend::{Attributes, MemoryType, Stream as _, StreamHandle, StreamRules};
@@ -67,11 +67,11 @@ calls! {
     extern "C" ContextCalls {
         safe {
             code stream_create(stream: &mut *mut c_void, flags: c_uint): "cuStreamCreate";
+            code event_query(event: &Event): "cuEventQuery";
         }
         unsafe {
             code context_id(context: *mut c_void, id: *mut u64): "cuCtxGetId";
-            code context_record(context: *mut c_void, event: *mut c_void): "cuCtxRecordEvent";
-            code event_query(event: *mut c_void): "cuEventQuery";
+            code context_record(context: *mut c_void, event: &Event): "cuCtxRecordEvent";
         }
     }
 }
@@ -206,9 +206,8 @@ fn stream_after_all(
     let (state, mut context) = (&runtime.state, ptr::null_mut());
     state.calls.context_current(device, &mut context)?;
     // SAFETY: 1. The context is current, and the event was created in it.
-    unsafe { calls.context_record(device, context, event.as_ptr()) }?;
-    // SAFETY: 1. The event lives until the end of the function.
-    match unsafe { calls.event_query(device, event.as_ptr()) } {
+    unsafe { calls.context_record(device, context, event.get()) }?;
+    match calls.event_query(device, event.get()) {
         Ok(()) => return Ok(None),
         Err(Error::Device { code: NOT_READY, .. }) => {}
         Err(error) => return Err(error),

@@ -27,10 +27,7 @@ const FOR_ALL: c_uint = 1;
 /// A call for a stream, with its GPU current, and allowed during captures.
 pub(super) struct StreamCall<'a, V: Vendor> {
     pub(super) runtime: &'static Runtime<V>,
-    pub(super) device: Device,
-    pub(super) ordinal: i32,
-    on: &'a GpuStream<V>,
-    pub(super) stream: *mut c_void,
+    pub(super) on: &'a GpuStream<V>,
     lacks_pools: &'static AtomicBool,
     _relaxed: Relaxed<V>,
     _current: V::Current,
@@ -38,44 +35,37 @@ pub(super) struct StreamCall<'a, V: Vendor> {
 
 impl<'a, V: Vendor> StreamCall<'a, V> {
     pub(super) fn on(on: &'a GpuStream<V>) -> Result<Self, Error> {
-        let (runtime, device) = (runtime::<V>()?, on.device());
-        let ordinal = runtime.ordinal(device)?;
-        let current = V::enter(runtime, device, ordinal)?;
-        let relaxed = Relaxed::new(runtime, device)?;
-        let stream = on.as_ptr();
+        let (runtime, device, ordinal) = (runtime::<V>()?, on.device, on.ordinal);
+        let _current = V::enter(runtime, device, ordinal)?;
+        let _relaxed = Relaxed::new(runtime, device)?;
         let lacks_pools = runtime.lacks_pools(device, ordinal)?;
-        Ok(Self {
-            runtime,
-            device,
-            ordinal,
-            on,
-            stream,
-            lacks_pools,
-            _relaxed: relaxed,
-            _current: current,
-        })
+        Ok(Self { runtime, on, lacks_pools, _relaxed, _current })
+    }
+
+    pub(super) fn device(&self) -> Device {
+        self.on.device
     }
 
     /// Rejects a stream that is being captured. A graph must neither allocate, free nor
     /// copy memory: memory that a graph allocates exists only while the graph runs.
     pub(super) fn refuse_capture(&self, what: &'static str) -> Result<(), Error> {
         if self.on.is_captured()? {
-            return Err(Error::Unsupported { device: self.device, what });
+            return Err(Error::Unsupported { device: self.device(), what });
         }
         Ok(())
     }
 
     fn is_pinned(&self) -> bool {
-        self.device.device_type() == V::PINNED
+        self.device().device_type() == V::PINNED
     }
 
     fn is_gpu(&self) -> bool {
-        self.device.device_type() == V::DEVICE
+        self.device().device_type() == V::DEVICE
     }
 
     pub(super) fn allocate(&self, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         self.refuse_capture("memory for a stream while it is captured")?;
-        let (calls, device) = (&self.runtime.calls, self.device);
+        let (calls, device) = (&self.runtime.calls, self.device());
         let mut data = ptr::null_mut();
         let allocated = if self.is_gpu() {
             self.allocate_on_gpu(&mut data, byte_len)
@@ -93,10 +83,9 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
 
     /// Allocates in the order of the stream, or at once if the GPU does not support that.
     fn allocate_on_gpu(&self, to: &mut *mut c_void, byte_len: usize) -> Result<(), Error> {
-        let (calls, device) = (&self.runtime.calls, self.device);
+        let (calls, device) = (&self.runtime.calls, self.device());
         if !self.lacks_pools.load(Ordering::Acquire) {
-            // SAFETY: 1. The stream is alive.
-            match unsafe { calls.allocate_in_order(device, to, byte_len, self.stream) } {
+            match calls.allocate_in_order(device, to, byte_len, self.on.get()) {
                 Err(Error::Device { code: NOT_SUPPORTED, .. }) => {}
                 outcome => return outcome,
             }
@@ -119,7 +108,7 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
         }
         let calls = &self.runtime.calls;
         // SAFETY: 1. The memory was just allocated, with that many bytes.
-        unsafe { calls.fill_in_order(self.device, data.as_ptr(), 0, byte_len, self.stream) }
+        unsafe { calls.fill_in_order(self.device(), data.as_ptr(), 0, byte_len, self.on.get()) }
     }
 
     /// Whether memory is freed in the order of a stream.
@@ -134,10 +123,10 @@ impl<'a, V: Vendor> StreamCall<'a, V> {
     /// 1. `allocate` returned it for the same device, and it was not freed.
     /// 2. All work on it is done, or ordered before what is now enqueued.
     pub(super) unsafe fn free(&self, data: NonNull<c_void>) -> Result<(), Error> {
-        let (calls, device, data) = (&self.runtime.calls, self.device, data.as_ptr());
+        let (calls, device, data) = (&self.runtime.calls, self.device(), data.as_ptr());
         if self.frees_in_order() {
             // SAFETY: 1. By our caller's 1 and 2; the stream is alive.
-            return unsafe { calls.free_in_order(device, data, self.stream) };
+            return unsafe { calls.free_in_order(device, data, self.on.get()) };
         }
         let on = self.on;
         run_blocking(|| on.synchronize())?;

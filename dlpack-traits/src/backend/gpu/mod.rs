@@ -102,7 +102,7 @@ impl<V: Vendor> Gpu<V> {
         let (handle, stream) = (stream.handle(), stream.stream().of_gpu());
         // SAFETY: 1. and 2. It is the same stream, which keeps the same owner, with the
         // device of its GPU.
-        stream_guard::enter(unsafe { WorkStream::<Self>::new(stream.device(), handle, stream) })
+        stream_guard::enter(unsafe { WorkStream::<Self>::new(stream.device, handle, stream) })
     }
 
     /// [`enter`](Self::enter) for a handle without an owner.
@@ -208,16 +208,17 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
     ) -> Result<(), Error> {
         let work = StreamCall::on(stream.stream())?;
         work.refuse_capture("way to free in the order of a stream that is captured")?;
-        let (calls, device) = (&work.runtime.calls, work.device);
+        let (calls, device) = (&work.runtime.calls, work.device());
         let all = if work.frees_in_order() {
-            V::all_work(work.runtime, device, work.ordinal)
+            V::all_work(work.runtime, device, work.on.ordinal)
         } else {
             AllWork::Unknown
         };
         if let AllWork::Before(stream) = all {
+            let stream = GpuStream::<V>::new(device, work.on.ordinal, stream);
             // SAFETY: 1. By our caller's 1. By our caller's 2 all work on it was enqueued before
             // this, and `stream` waits for that.
-            return unsafe { calls.free_in_order(device, memory.data.as_ptr(), stream.as_ptr()) };
+            return unsafe { calls.free_in_order(device, memory.data.as_ptr(), stream.get()) };
         }
         drop(work);
         if all == AllWork::Unknown {
@@ -238,7 +239,7 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
         let work = StreamCall::on(stream.stream())?;
         // A graph would repeat the copy at each launch, when the host memory may be freed.
         work.refuse_capture("copy on a stream while it is captured")?;
-        let (calls, device, stream) = (&work.runtime.calls, work.device, work.stream);
+        let (calls, device, stream) = (&work.runtime.calls, work.device(), work.on.get());
         let copy = match Direction::of(&from, &to, Self::serves, what)? {
             Direction::OnDevice => Calls::copy_on_device,
             Direction::ToHost => Calls::copy_to_host,

@@ -12,7 +12,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
-use super::vendor::{Relaxed, Runtime, Vendor, runtime};
+use super::vendor::{self, Relaxed, Runtime, Vendor, runtime};
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
@@ -46,8 +46,8 @@ impl<V: Vendor> Drop for StreamKeeper<V> {
 
 /// A stream of a GPU: its handle, and the owner that keeps it alive, if known.
 pub struct GpuStream<V> {
-    device: Device,
-    ordinal: i32,
+    pub(super) device: Device,
+    pub(super) ordinal: i32,
     handle: StreamHandle,
     owner: Option<StreamOwner>,
     vendor: PhantomData<fn() -> V>,
@@ -58,12 +58,10 @@ impl<V> GpuStream<V> {
         Self { device, ordinal, handle, owner: None, vendor: PhantomData }
     }
 
-    pub(super) fn device(&self) -> Device {
-        self.device
-    }
-
-    pub(super) fn as_ptr(&self) -> *mut c_void {
-        self.handle.as_ptr()
+    /// The stream, for calls; `None` for the default one. Small numbers are other default streams.
+    pub(super) fn get(&self) -> Option<&vendor::Stream> {
+        // SAFETY: the stream lives as long as `self` is used, and the kind has no fields.
+        unsafe { self.handle.as_ptr().cast::<vendor::Stream>().as_ref() }
     }
 
     /// The same stream, for another kind of memory that its GPU can access.
@@ -137,20 +135,16 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
         let runtime = runtime::<V>()?;
         let _current = V::enter(runtime, self.device, self.ordinal)?;
         let event = GpuEvent::new(runtime, self.device, self.ordinal)?;
-        let handle = self.handle.as_ptr();
-        // SAFETY: 1. The event is new, and of the context of the stream, which lives as
-        // long as `self` is used.
-        unsafe { runtime.calls.event_record(self.device, event.as_ptr(), handle) }?;
+        // The event is of the context of the stream.
+        runtime.calls.event_record(self.device, event.get(), self.get())?;
         Ok(event)
     }
 
     fn wait(&self, event: &GpuEvent<V>) -> Result<(), Error> {
         let runtime = runtime::<V>()?;
         let _current = V::enter(runtime, self.device, self.ordinal)?;
-        let handle = self.handle.as_ptr();
-        // SAFETY: 1. The stream lives as long as `self` is used, the event as long as it is
-        // borrowed; 0 is the documented value for no flags.
-        unsafe { runtime.calls.stream_wait(self.device, handle, event.as_ptr(), 0) }
+        // 0 is the documented value for no flags.
+        runtime.calls.stream_wait(self.device, self.get(), event.get(), 0)
     }
 
     fn synchronize(&self) -> Result<(), Error> {
@@ -158,17 +152,14 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
         // In another context, the handle of a default stream names a different stream.
         let _current = V::enter(runtime, self.device, self.ordinal)?;
         let _relaxed = Relaxed::new(runtime, self.device)?;
-        // SAFETY: 1. The stream lives as long as `self` is used.
-        unsafe { runtime.calls.stream_synchronize(self.device, self.handle.as_ptr()) }
+        runtime.calls.stream_synchronize(self.device, self.get())
     }
 
     fn is_captured(&self) -> Result<bool, Error> {
         let runtime = runtime::<V>()?;
         let _current = V::enter(runtime, self.device, self.ordinal)?;
         let mut status: c_uint = 0;
-        let handle = self.handle.as_ptr();
-        // SAFETY: 1. The stream lives as long as `self` is used.
-        unsafe { runtime.calls.stream_is_capturing(self.device, handle, &mut status) }?;
+        runtime.calls.stream_is_capturing(self.device, self.get(), &mut status)?;
         Ok(status != 0)
     }
 
@@ -211,8 +202,9 @@ impl<V: Vendor> GpuEvent<V> {
         Ok(Self { device, ordinal, raw, vendor: PhantomData })
     }
 
-    pub(super) fn as_ptr(&self) -> *mut c_void {
-        self.raw.as_ptr()
+    pub(super) fn get(&self) -> &vendor::Event {
+        // SAFETY: it was created with `self`, and is destroyed with it.
+        unsafe { self.raw.cast().as_ref() }
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::backend::library::{self, calls};
+use crate::backend::library::{self, calls, kinds};
 use crate::backend::{Attributes, MemoryType, StreamHandle, StreamRules};
 use crate::device::Device;
 use crate::error::Error;
@@ -177,6 +177,8 @@ impl<V: Vendor> Drop for Relaxed<V> {
     }
 }
 
+kinds! { Stream Event }
+
 calls! {
     /// The functions that both vendors have, with the same arguments.
     extern "C" Calls {
@@ -193,29 +195,31 @@ calls! {
                 "cuMemAllocManaged" | "hipMallocManaged";
             code allocate_pinned(data: &mut *mut c_void, bytes: usize, flags: c_uint):
                 "cuMemHostAlloc" | "hipHostMalloc";
+            code event_record(event: &Event, stream: Option<&Stream>):
+                "cuEventRecord" | "hipEventRecord";
+            code stream_wait(stream: Option<&Stream>, event: &Event, flags: c_uint):
+                "cuStreamWaitEvent" | "hipStreamWaitEvent";
+            code stream_synchronize(stream: Option<&Stream>):
+                "cuStreamSynchronize" | "hipStreamSynchronize";
+            code stream_is_capturing(stream: Option<&Stream>, status: &mut c_uint):
+                "cuStreamIsCapturing" | "hipStreamIsCapturing";
+            code allocate_in_order(
+                data: &mut *mut c_void, bytes: usize, stream: Option<&Stream>
+            ): "cuMemAllocAsync" | "hipMallocAsync";
         }
         unsafe {
             code event_destroy(event: *mut c_void): "cuEventDestroy_v2" | "hipEventDestroy";
-            code event_record(event: *mut c_void, stream: *mut c_void):
-                "cuEventRecord" | "hipEventRecord";
-            code stream_wait(stream: *mut c_void, event: *mut c_void, flags: c_uint):
-                "cuStreamWaitEvent" | "hipStreamWaitEvent";
-            code stream_synchronize(stream: *mut c_void): "cuStreamSynchronize" | "hipStreamSynchronize";
-            code stream_is_capturing(stream: *mut c_void, status: &mut c_uint):
-                "cuStreamIsCapturing" | "hipStreamIsCapturing";
-            code allocate_in_order(data: &mut *mut c_void, bytes: usize, stream: *mut c_void):
-                "cuMemAllocAsync" | "hipMallocAsync";
-            code free_in_order(data: *mut c_void, stream: *mut c_void):
+            code free_in_order(data: *mut c_void, stream: Option<&Stream>):
                 "cuMemFreeAsync" | "hipFreeAsync";
             code free(data: *mut c_void): "cuMemFree_v2" | "hipFree";
             code free_pinned(data: *mut c_void): "cuMemFreeHost" | "hipHostFree";
-            code fill_in_order(data: *mut c_void, byte: u8, count: usize, stream: *mut c_void):
+            code fill_in_order(data: *mut c_void, byte: u8, count: usize, stream: Option<&Stream>):
                 "cuMemsetD8Async" | "hipMemsetD8Async";
-            code copy_to_device(to: *mut c_void, from: *mut c_void, bytes: usize, stream: *mut c_void):
+            code copy_to_device(to: *mut c_void, from: *mut c_void, bytes: usize, stream: Option<&Stream>):
                 "cuMemcpyHtoDAsync_v2" | "hipMemcpyHtoDAsync";
-            code copy_to_host(to: *mut c_void, from: *mut c_void, bytes: usize, stream: *mut c_void):
+            code copy_to_host(to: *mut c_void, from: *mut c_void, bytes: usize, stream: Option<&Stream>):
                 "cuMemcpyDtoHAsync_v2" | "hipMemcpyDtoHAsync";
-            code copy_on_device(to: *mut c_void, from: *mut c_void, bytes: usize, stream: *mut c_void):
+            code copy_on_device(to: *mut c_void, from: *mut c_void, bytes: usize, stream: Option<&Stream>):
                 "cuMemcpyDtoDAsync_v2" | "hipMemcpyDtoDAsync";
         }
     }

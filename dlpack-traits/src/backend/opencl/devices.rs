@@ -1,12 +1,12 @@
 //! The loaded OpenCL library and its devices: [`OpenClRuntime`].
 
-use core::ptr::{self, NonNull};
+use core::ptr;
 use std::sync::OnceLock;
 use std::vec;
 use std::vec::Vec;
 
 use super::queue::OpenClQueue;
-use super::sys::Calls;
+use super::sys::{Calls, DeviceId, PARENT, QUEUE_DEVICE, Queue};
 use crate::backend::StreamHandle;
 use crate::backend::library::{Loaded, Ref};
 use crate::device::Device;
@@ -27,10 +27,6 @@ const ALL: u64 = 0xFFFF_FFFF;
 const NOT_FOUND: i64 = -1;
 /// `CL_PLATFORM_NOT_FOUND_KHR`: a loader without platforms.
 const NO_PLATFORM: i64 = -1001;
-/// `CL_DEVICE_PARENT_DEVICE`.
-const PARENT: u32 = 0x1042;
-/// `CL_QUEUE_DEVICE`.
-const QUEUE_DEVICE: u32 = 0x1091;
 
 /// OpenCL's library, and its devices, indexed by device id.
 #[derive(Debug)]
@@ -42,15 +38,10 @@ pub(super) struct OpenClRuntime {
 /// A root device: one that is not a part of another device.
 #[derive(Debug)]
 pub(super) struct ClDevice {
-    raw: Ref,
+    raw: &'static DeviceId,
     /// The default queue, created at the first use, in its own context.
     queue: OnceLock<OpenClQueue>,
 }
-
-// SAFETY: any thread may call OpenCL's functions; root devices are never released.
-unsafe impl Send for ClDevice {}
-// SAFETY: any thread may call OpenCL's functions; root devices are never released.
-unsafe impl Sync for ClDevice {}
 
 // SAFETY: 1. The names are those of OpenCL, and by 1 of `OpenCl::load` so is the file.
 pub(super) static LOADED: Loaded<Calls, OpenClRuntime> =
@@ -110,6 +101,8 @@ impl OpenClRuntime {
             })
         });
         let devices = of_all(found)?.into_iter();
+        // SAFETY: these are root devices, which are never released.
+        let devices = devices.filter_map(|raw| unsafe { raw.cast::<DeviceId>().as_ref() });
         let devices = devices.map(|raw| ClDevice { raw, queue: OnceLock::new() }).collect();
         Ok(Self { calls, devices })
     }
@@ -120,21 +113,14 @@ impl OpenClRuntime {
         found.filter(|_| known).ok_or(Error::NoBackend { device })
     }
 
-    /// Returns the root device that `raw` is, or is a part of.
-    ///
-    /// # Safety
-    ///
-    /// 1. `raw` is a `cl_device_id`.
-    pub(super) unsafe fn number_of(&self, mut raw: Ref) -> Option<Device> {
-        while !raw.is_null() {
-            if let Some(index) = self.devices.iter().position(|device| device.raw == raw) {
+    /// Returns the root device that this device is, or is a part of.
+    fn number_of(&self, mut device: &DeviceId) -> Option<Device> {
+        loop {
+            if let Some(index) = self.devices.iter().position(|root| ptr::eq(root.raw, device)) {
                 return i32::try_from(index).ok().map(opencl);
             }
-            // SAFETY: 1. A device, by our caller's 1 or as a result of this call; the
-            // result is a device or NULL.
-            raw = unsafe { self.calls.ask(opencl(0), Calls::device_info, raw, PARENT) }.ok()?;
+            device = self.calls.object(opencl(0), device, PARENT).ok()??;
         }
-        None
     }
 
     /// Returns the queue of a device on which this crate works by default.
@@ -143,13 +129,11 @@ impl OpenClRuntime {
         if let Some(queue) = found.queue.get() {
             return Ok(queue.clone());
         }
-        let (devices, calls) = ([found.raw], self.calls);
-        let (first, nothing) = (devices.as_ptr(), ptr::null());
+        let calls = self.calls;
         // SAFETY: 1. One device; NULL for the properties and the callback is documented.
-        let context =
-            unsafe { calls.create_context(device, ptr::null(), 1, first, nothing, nothing) }?;
-        // SAFETY: 1. A device of the context; without properties the queue is in order.
-        let queue = unsafe { calls.create_queue(device, context.get(), found.raw, 0) }?;
+        let context = unsafe { calls.create_context(device, None, 1, &found.raw, None, None) }?;
+        // Without properties the queue is in order.
+        let queue = calls.create_queue(device, context.get(), found.raw, 0)?;
         let queue = OpenClQueue::new(self.calls, device, queue)?;
         Ok(found.queue.get_or_init(|| queue).clone())
     }
@@ -166,17 +150,13 @@ impl OpenClRuntime {
     ) -> Result<OpenClQueue, Error> {
         let (calls, rule) = (self.calls, "send a `cl_command_queue`");
         let refused = Error::StreamRefused { device, stream: Some(0), rule };
-        let raw = NonNull::new(handle.as_ptr()).ok_or(refused)?;
-        // SAFETY: 1. A queue, by our caller's 1; every queue has a device.
-        let of: Ref = unsafe { calls.ask(device, Calls::queue_info, raw.as_ptr(), QUEUE_DEVICE) }?;
-        // SAFETY: 1. A device.
-        if unsafe { self.number_of(of) } != Some(device) {
+        // SAFETY: by our caller's 1 it is NULL, or a queue that is alive.
+        let queue = unsafe { handle.as_ptr().cast::<Queue>().as_ref() }.ok_or(refused)?;
+        let of = calls.object(device, queue, QUEUE_DEVICE)?;
+        if of.and_then(|of| self.number_of(of)) != Some(device) {
             return Err(Error::Unsupported { device, what: "queue of another device" });
         }
-        let (retain, release) = (Calls::retain_queue, Calls::release_queue);
-        // SAFETY: 1. A queue, by our caller's 1.
-        let queue = unsafe { calls.retained(device, raw, retain, release) }?;
-        OpenClQueue::new(calls, device, queue)
+        OpenClQueue::new(calls, device, calls.retained(device, queue)?)
     }
 }
 

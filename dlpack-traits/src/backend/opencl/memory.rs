@@ -5,8 +5,7 @@ use core::ptr::NonNull;
 
 use super::OpenCl;
 use super::devices::runtime;
-use super::sys::{self, Calls, OpenClObject};
-use crate::backend::library::Ref;
+use super::sys::{self, OpenClObject};
 use crate::backend::{DeviceBuffer, FreeOrder, MemoryRange, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -14,10 +13,7 @@ use crate::error::Error;
 use crate::ffi::kDLOpenCL;
 use crate::import::ImportedTensor;
 
-/// `CL_MEM_TYPE`, `CL_MEM_SIZE`, `CL_MEM_CONTEXT`; `CL_MEM_OBJECT_BUFFER`.
-const TYPE: u32 = 0x1100;
-const SIZE: u32 = 0x1102;
-const CONTEXT: u32 = 0x1106;
+/// `CL_MEM_OBJECT_BUFFER`.
 const BUFFER: u32 = 0x10F0;
 
 /// A `cl_mem` that is a buffer, with a reference to it.
@@ -73,19 +69,14 @@ impl OpenCl {
     pub unsafe fn memory(handle: *mut c_void) -> Result<OpenClMemory, Error> {
         let calls = runtime()?.calls;
         let device = Device::new(kDLOpenCL, 0);
-        let raw = NonNull::new(handle).ok_or(Error::NullData)?;
-        // SAFETY: 1. By our caller's 1; every memory object has a type of 32 bits.
-        let kind: u32 = unsafe { calls.ask(device, Calls::memory_info, handle, TYPE) }?;
-        if kind != BUFFER {
+        // SAFETY: by our caller's 1 it is NULL, or an object that is alive.
+        let object = unsafe { handle.cast::<sys::Memory>().as_ref() }.ok_or(Error::NullData)?;
+        if calls.ask(device, object, sys::MEMORY_TYPE)? != BUFFER {
             return Err(Error::Unsupported { device, what: "tensors in images and pipes" });
         }
-        // SAFETY: 1. By our caller's 1; a buffer has a size.
-        let byte_len = unsafe { calls.ask(device, Calls::memory_info, handle, SIZE) }?;
-        // SAFETY: 1. By our caller's 1; a buffer has a context.
-        let context: Ref = unsafe { calls.ask(device, Calls::memory_info, handle, CONTEXT) }?;
-        let (retain, release) = (Calls::retain_memory, Calls::release_memory);
-        // SAFETY: 1. By our caller's 1.
-        let memory = unsafe { calls.retained(device, raw, retain, release) }?;
+        let byte_len = calls.ask(device, object, sys::MEMORY_SIZE)?;
+        let context = calls.ask(device, object, sys::MEMORY_CONTEXT)?;
+        let memory = calls.retained(device, object)?;
         Ok(OpenClMemory { memory, byte_len, context: context.addr() })
     }
 

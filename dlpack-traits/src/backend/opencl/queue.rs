@@ -14,9 +14,6 @@ use crate::backend::{Event, Stream};
 use crate::device::Device;
 use crate::error::Error;
 
-/// `CL_QUEUE_CONTEXT`, `CL_QUEUE_PROPERTIES`.
-const CONTEXT: u32 = 0x1090;
-const PROPERTIES: u32 = 0x1093;
 /// `CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE`.
 const OUT_OF_ORDER: u64 = 1;
 /// `CL_MEM_READ_WRITE`.
@@ -41,17 +38,12 @@ impl OpenClQueue {
         device: Device,
         queue: OpenClObject<sys::Queue>,
     ) -> Result<Self, Error> {
-        let raw = queue.raw();
-        // SAFETY: 1. A queue; every queue has a context.
-        let context: Ref = unsafe { calls.ask(device, Calls::queue_info, raw, CONTEXT) }?;
-        // SAFETY: 1. A queue; its properties have 64 bits.
-        let properties: u64 = unsafe { calls.ask(device, Calls::queue_info, raw, PROPERTIES) }?;
+        let context = calls.object(device, queue.get(), sys::CONTEXT)?;
+        let properties = calls.ask(device, queue.get(), sys::PROPERTIES)?;
         let what = "context of a queue";
-        let context = NonNull::new(context).ok_or(Error::Unsupported { device, what })?;
-        let (retain, release) = (Calls::retain_context, Calls::release_context);
-        // SAFETY: 1. A context, which the queue uses.
-        let context = unsafe { calls.retained(device, context, retain, release) }?;
-        let (queue, context) = (Arc::new(queue), Arc::new(context));
+        let context = context.ok_or(Error::Unsupported { device, what })?;
+        let context = Arc::new(calls.retained(device, context)?);
+        let queue = Arc::new(queue);
         let in_order = properties & OUT_OF_ORDER == 0;
         Ok(Self { calls, device, queue, context, in_order })
     }
@@ -105,9 +97,7 @@ impl OpenClQueue {
     /// Allocates a buffer, and fills it with zeros in the order of the queue.
     pub(super) fn allocate(&self, byte_len: usize) -> Result<OpenClObject<sys::Memory>, Error> {
         let (calls, device, context) = (self.calls, self.device, self.context.get());
-        // SAFETY: 1. A context, documented flags, and no host memory.
-        let memory =
-            unsafe { calls.create_memory(device, context, READ_WRITE, byte_len, ptr::null()) };
+        let memory = calls.create_memory(device, context, READ_WRITE, byte_len, None);
         // Some runtimes allocate when the buffer is created, others at its first use.
         let filled = memory.and_then(|memory| {
             self.enqueue(|raw, event| {
@@ -165,8 +155,8 @@ unsafe impl Stream for OpenClQueue {
 
     fn record(&self) -> Result<OpenClEvent, Error> {
         let (calls, mut event) = (self.calls, ptr::null_mut());
-        // SAFETY: 1. A queue, no list, which means all work, and a place for the event.
-        unsafe { calls.marker(self.device, self.get(), 0, ptr::null(), &raw mut event) }?;
+        // No list means all work.
+        calls.marker(self.device, self.get(), 0, None, &mut event)?;
         let event = self.own(event)?;
         calls.flush(self.device, self.get())?;
         Ok(OpenClEvent(event))

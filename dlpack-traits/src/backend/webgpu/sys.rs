@@ -1,10 +1,9 @@
 //! The functions of wgpu-native, and the structs that they take.
 
-use core::convert::Infallible;
 use core::ffi::{c_char, c_void};
 use core::ptr;
 
-use crate::backend::library::{Object, Ref, calls, kinds};
+use crate::backend::library::{Null, Object, Ref, calls, kinds};
 
 /// An owned object of WebGPU.
 pub(super) type WebGpuObject<K> = Object<Calls, K>;
@@ -61,9 +60,6 @@ pub(super) struct ScopeInfo {
 pub(super) struct Future(u64);
 
 kinds! { Device Queue Buffer Encoder Commands }
-
-/// NULL, in place of a struct that this crate does not pass.
-pub(super) type Null = Option<&'static Infallible>;
 
 calls! {
     /// The functions of wgpu-native that this crate calls. Enumerations are 32 bits wide, flags 64.
