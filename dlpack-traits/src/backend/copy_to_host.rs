@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::export::{DLPackExport, copied_managed, export_copy, spanned_managed};
 use crate::managed::ManagedTensor;
 use crate::stream_arg::StreamArg;
+use crate::view::TensorView;
 
 /// Exports a copy of the elements in host memory, from any device.
 /// [`DLPackExport::copy_to_dlpack`] does the same for tensors that the processor can read.
@@ -41,19 +42,8 @@ where
     if !Set::serves(device) {
         return Err(Error::NoBackend { device });
     }
-    let order = |stream: StreamArg<'_>| {
-        tensor.sync_for(stream)?;
-        view.sync_for(stream)
-    };
     let copied = Copied::fetched(&view, |byte_offset, to| {
-        let data = view.facts().base().cast();
-        let place = MemoryRef { device, data, byte_offset };
-        // SAFETY: 1. The view lends the memory, every element of which lies inside it, and
-        // stays borrowed until the call returns. `order` orders the work that fills the
-        // memory, and memory is freed after the work of consumers for which it was
-        // synchronized.
-        let from = unsafe { CopySource::new(&order, place, to.len(), view.dtype()) };
-        Set::copy_to_host(from, to)
+        with_source(tensor, &view, (byte_offset, to.len()), |from| Set::copy_to_host(from, to))
     })?;
     copied_managed(copied)
 }
@@ -104,17 +94,27 @@ where
     if device == Device::CPU && to == device {
         return export_copy(tensor, consumer);
     }
+    let owner = with_source(tensor, &view, view.facts().span(), |from| {
+        Set::copy_to_device(from, to, consumer)
+    })?;
+    spanned_managed(owner, &view, consumer.place())
+}
+
+/// Calls a function with bytes of the memory of a tensor, which `view` lends: an offset and a length
+/// in which elements lie.
+fn with_source<T: DLPackExport + ?Sized, R>(
+    tensor: &T,
+    view: &TensorView<'_>,
+    (byte_offset, byte_len): (u64, usize),
+    copy: impl FnOnce(CopySource<'_>) -> Result<R, Error>,
+) -> Result<R, Error> {
     let order = |stream: StreamArg<'_>| {
         tensor.sync_for(stream)?;
         view.sync_for(stream)
     };
-    let ((byte_offset, byte_len), dtype) = (view.facts().span(), view.dtype());
-    let data = view.facts().base().cast();
-    let from = MemoryRef { device, data, byte_offset };
-    // SAFETY: 1. The view lends the memory, every element of which lies inside it, and
-    // stays borrowed until the call returns. `order` orders the work that fills the memory,
-    // and memory is freed after the work of consumers for which it was synchronized.
-    let from = unsafe { CopySource::new(&order, from, byte_len, dtype) };
-    let owner = Set::copy_to_device(from, to, consumer)?;
-    spanned_managed(owner, &view, consumer.place())
+    let place = MemoryRef { device: view.device(), data: view.facts().base().cast(), byte_offset };
+    // SAFETY: 1. The view lends the memory, every element of which lies inside it, and stays
+    // borrowed until the call returns. `order` orders the work that fills the memory, and memory is
+    // freed after the work of consumers for which it was synchronized.
+    copy(unsafe { CopySource::new(&order, place, byte_len, view.dtype()) })
 }

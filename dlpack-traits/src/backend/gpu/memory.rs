@@ -11,7 +11,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::stream::GpuStream;
-use super::vendor::{Relaxed, Runtime, Vendor, runtime};
+use super::vendor::{Relaxed, Runtime, Vendor, enter};
 use crate::backend::Stream;
 use crate::backend::frees::run_blocking;
 use crate::device::Device;
@@ -35,8 +35,8 @@ pub(super) struct StreamCall<'a, V: Vendor> {
 
 impl<'a, V: Vendor> StreamCall<'a, V> {
     pub(super) fn on(on: &'a GpuStream<V>) -> Result<Self, Error> {
-        let (runtime, device, ordinal) = (runtime::<V>()?, on.device, on.ordinal);
-        let _current = V::enter(runtime, device, ordinal)?;
+        let (device, ordinal) = (on.device, on.ordinal);
+        let (runtime, _current) = enter::<V>(device, ordinal)?;
         let _relaxed = Relaxed::new(runtime, device)?;
         let lacks_pools = runtime.lacks_pools(device, ordinal)?;
         Ok(Self { runtime, on, lacks_pools, _relaxed, _current })

@@ -38,8 +38,7 @@ struct StreamKeeper<V: Vendor> {
 
 impl<V: Vendor> Drop for StreamKeeper<V> {
     fn drop(&mut self) {
-        let _current =
-            runtime::<V>().and_then(|runtime| V::enter(runtime, self.device, self.ordinal));
+        let _current = vendor::enter::<V>(self.device, self.ordinal);
         drop(self.owner.take());
     }
 }
@@ -132,8 +131,7 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
     const GRAPHS: bool = true;
 
     fn record(&self) -> Result<GpuEvent<V>, Error> {
-        let runtime = runtime::<V>()?;
-        let _current = V::enter(runtime, self.device, self.ordinal)?;
+        let (runtime, _current) = vendor::enter::<V>(self.device, self.ordinal)?;
         let event = GpuEvent::new(runtime, self.device, self.ordinal)?;
         // The event is of the context of the stream.
         runtime.calls.event_record(self.device, event.get(), self.get())?;
@@ -141,23 +139,20 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
     }
 
     fn wait(&self, event: &GpuEvent<V>) -> Result<(), Error> {
-        let runtime = runtime::<V>()?;
-        let _current = V::enter(runtime, self.device, self.ordinal)?;
+        let (runtime, _current) = vendor::enter::<V>(self.device, self.ordinal)?;
         // 0 is the documented value for no flags.
         runtime.calls.stream_wait(self.device, self.get(), event.get(), 0)
     }
 
     fn synchronize(&self) -> Result<(), Error> {
-        let runtime = runtime::<V>()?;
         // In another context, the handle of a default stream names a different stream.
-        let _current = V::enter(runtime, self.device, self.ordinal)?;
+        let (runtime, _current) = vendor::enter::<V>(self.device, self.ordinal)?;
         let _relaxed = Relaxed::new(runtime, self.device)?;
         runtime.calls.stream_synchronize(self.device, self.get())
     }
 
     fn is_captured(&self) -> Result<bool, Error> {
-        let runtime = runtime::<V>()?;
-        let _current = V::enter(runtime, self.device, self.ordinal)?;
+        let (runtime, _current) = vendor::enter::<V>(self.device, self.ordinal)?;
         let mut status: c_uint = 0;
         runtime.calls.stream_is_capturing(self.device, self.get(), &mut status)?;
         Ok(status != 0)

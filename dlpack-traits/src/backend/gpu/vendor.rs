@@ -110,6 +110,15 @@ pub(super) fn runtime<V: Vendor>() -> Result<&'static Runtime<V>, Error> {
     V::loaded().get_or_init(load).as_ref().map_err(|error| *error)
 }
 
+/// Returns the runtime, and makes a GPU current for the thread as long as the guard lives.
+pub(super) fn enter<V: Vendor>(
+    device: Device,
+    ordinal: i32,
+) -> Result<(&'static Runtime<V>, V::Current), Error> {
+    let runtime = runtime::<V>()?;
+    Ok((runtime, V::enter(runtime, device, ordinal)?))
+}
+
 fn load<V: Vendor>() -> Result<Runtime<V>, Error> {
     let library = library::open(V::LIBRARIES)?;
     let device = Device::new(V::DEVICE, 0);
