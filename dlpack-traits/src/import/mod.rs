@@ -17,7 +17,6 @@ mod imported_slice;
 mod imported_storage;
 mod managed;
 mod owned_slice;
-mod policy;
 mod reader;
 mod shape;
 mod slices;
@@ -41,7 +40,7 @@ pub use imported::ImportedTensor;
 pub use imported_slice::ImportedSlice;
 pub use imported_storage::{AnyElement, ImportedElement, ImportedStorage};
 pub use owned_slice::OwnedSlice;
-pub use policy::ImportPolicy;
+pub use reader::ImportPolicy;
 pub use shape::FromDims;
 pub use slices::{Exclusive, Frozen};
 
