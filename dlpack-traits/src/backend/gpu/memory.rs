@@ -36,10 +36,10 @@ pub(super) struct StreamCall<'a, V: Vendor> {
 impl<'a, V: Vendor> StreamCall<'a, V> {
     pub(super) fn on(on: &'a GpuStream<V>) -> Result<Self, Error> {
         let (device, ordinal) = (on.device, on.ordinal);
-        let (runtime, _current) = enter::<V>(device, ordinal)?;
-        let _relaxed = Relaxed::new(runtime, device)?;
+        let (runtime, current) = enter::<V>(device, ordinal)?;
+        let relaxed = Relaxed::new(runtime, device)?;
         let lacks_pools = runtime.lacks_pools(device, ordinal)?;
-        Ok(Self { runtime, on, lacks_pools, _relaxed, _current })
+        Ok(Self { runtime, on, lacks_pools, _relaxed: relaxed, _current: current })
     }
 
     pub(super) fn device(&self) -> Device {

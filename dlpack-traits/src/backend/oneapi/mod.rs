@@ -115,7 +115,7 @@ impl OneApi {
     pub fn recognize(data: *const c_void, device: Device) -> Result<Usm, Error> {
         let runtime = runtime()?;
         let root = runtime.root(device)?;
-        let context = Context { runtime, root, context: root.context.get(), unknown: device };
+        let context = Context { runtime, root, raw: root.context.get(), unknown: device };
         let found = find(&context, data.cast_mut(), device)?;
         if found.kind == UsmKind::Host {
             return Ok(Usm { device, ..found });
@@ -146,7 +146,7 @@ impl OneApi {
         let context = unsafe { context.cast::<sys::Context>().as_ref() }.ok_or(refused)?;
         let is_of = |root: &&Root| runtime.calls.context_are_eq(root.context.get(), context);
         let root = runtime.roots.iter().find(is_of).ok_or(refused)?;
-        find(&Context { runtime, root, context, unknown }, data.cast_mut(), unknown)
+        find(&Context { runtime, root, raw: context, unknown }, data.cast_mut(), unknown)
     }
 
     /// Allocates `len` elements in memory of a kind, all of them zero, for work

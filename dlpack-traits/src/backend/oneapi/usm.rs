@@ -94,7 +94,7 @@ pub(super) fn find(ask: &impl AddressQueries, data: Ref, unknown: Device) -> Res
 pub(super) struct Context<'a> {
     pub(super) runtime: &'static OneApiRuntime,
     pub(super) root: &'a Root,
-    pub(super) context: &'a sys::Context,
+    pub(super) raw: &'a sys::Context,
     pub(super) unknown: Device,
 }
 
@@ -104,12 +104,12 @@ impl AddressQueries for Context<'_> {
     }
 
     fn kind(&self, data: Ref) -> Option<UsmKind> {
-        UsmKind::of(self.runtime.calls.usm_get_pointer_type(data, self.context))
+        UsmKind::of(self.runtime.calls.usm_get_pointer_type(data, self.raw))
     }
 
     fn device(&self, data: Ref) -> Result<Option<Device>, Error> {
         let calls = self.runtime.calls;
-        let found = calls.usm_get_pointer_device(self.unknown, data, self.context)?;
+        let found = calls.usm_get_pointer_device(self.unknown, data, self.raw)?;
         Ok(self.runtime.number_of(found.get()))
     }
 }

@@ -127,12 +127,17 @@ impl Counted for Context {
 
 impl Calls {
     /// Queries a value.
-    pub(super) fn ask<K, T>(&self, device: Device, of: &K, info: Info<K, T>) -> Result<T, Error> {
+    pub(super) fn ask<K, T>(
+        &self,
+        device: Device,
+        of: &K,
+        Info { ask, what, .. }: Info<K, T>,
+    ) -> Result<T, Error> {
         let mut answer = MaybeUninit::<T>::zeroed();
         let (room, size) = (size_of::<T>(), core::ptr::null_mut());
-        // SAFETY: 1. By the invariant of `info`, `answer` is a place for the result; its size is not
+        // SAFETY: 1. By the invariant of `Info`, `answer` is a place for the result; its size is not
         // queried.
-        unsafe { (info.ask)(self, device, of, info.what, room, answer.as_mut_ptr().cast(), size) }?;
+        unsafe { ask(self, device, of, what, room, answer.as_mut_ptr().cast(), size) }?;
         // SAFETY: the call wrote it, and by the invariant zeros were a value before, too.
         Ok(unsafe { answer.assume_init() })
     }
@@ -145,7 +150,7 @@ impl Calls {
         info: Info<K, *const T>,
     ) -> Result<Option<&'a T>, Error> {
         let object = self.ask(device, of, info)?;
-        // SAFETY: by the invariant of `info` it is NULL, or an object that lives as long as `of`.
+        // SAFETY: by the invariant of `Info` it is NULL, or an object that lives as long as `of`.
         Ok(unsafe { object.as_ref() })
     }
 
