@@ -1,7 +1,7 @@
 //! The alignment of elements, and its checks: [`check_alignment`] in exports,
 //! [`check_imported`] where imported memory is used as elements of its own type. Imports as
 //! slices of a Rust type check the alignment of that type (`import::elements::typed`,
-//! `import::imported_slice`, `backend::gpu::cudarc_borrowed`). Elements that are read or written by
+//! `import::imported_slice`, `backend::gpu::cudarc`). Elements that are read or written by
 //! value may have any alignment. `describe::fast` repeats the test of exports.
 
 use crate::device::Device;

@@ -207,9 +207,9 @@ impl<T: ImportedElement> ImportStorage for ImportedStorage<T> {
     }
 }
 
-/// A pointer to a type that can hold the memory can hold it.
+/// A pointer to a type that can hold the memory, or a copy of the elements, can hold it.
 macro_rules! through_pointers {
-    ($($pointer:ident),+) => {$(
+    ($($pointer:ident: $try_new:ident),+) => {$(
         impl<S: ImportStorage> ImportStorage for $pointer<S> {
             fn accepts(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
                 S::accepts(tensor)
@@ -227,10 +227,24 @@ macro_rules! through_pointers {
                 S::from_imported(tensor).map($pointer::new)
             }
         }
+
+        impl<S: FromElements> FromElements for $pointer<S> {
+            type Element = S::Element;
+
+            const LEN: Option<usize> = S::LEN;
+
+            fn from_elements(elements: Vec<S::Element>) -> Result<Self, Error> {
+                $try_new(S::from_elements(elements)?)
+            }
+
+            fn from_copy(copy: &ElementCopy<'_, S::Element>) -> Result<Self, Error> {
+                $try_new(S::from_copy(copy)?)
+            }
+        }
     )+};
 }
 
-through_pointers!(Arc, Box);
+through_pointers!(Arc: try_arc, Box: try_box);
 
 /// A `data` field that can be filled with a copy of the elements, for `#[dlpack(copy)]`.
 ///
@@ -335,34 +349,6 @@ impl<T: Readable, const N: usize> FromElements for [T; N] {
 
 /// The error of an array that receives another number of elements.
 const WRONG_LEN: Error = Error::Custom("an array holds as many elements as it has room for");
-
-impl<S: FromElements> FromElements for Box<S> {
-    type Element = S::Element;
-
-    const LEN: Option<usize> = S::LEN;
-
-    fn from_elements(elements: Vec<S::Element>) -> Result<Self, Error> {
-        try_box(S::from_elements(elements)?)
-    }
-
-    fn from_copy(copy: &ElementCopy<'_, S::Element>) -> Result<Self, Error> {
-        try_box(S::from_copy(copy)?)
-    }
-}
-
-impl<S: FromElements> FromElements for Arc<S> {
-    type Element = S::Element;
-
-    const LEN: Option<usize> = S::LEN;
-
-    fn from_elements(elements: Vec<S::Element>) -> Result<Self, Error> {
-        try_arc(S::from_elements(elements)?)
-    }
-
-    fn from_copy(copy: &ElementCopy<'_, S::Element>) -> Result<Self, Error> {
-        try_arc(S::from_copy(copy)?)
-    }
-}
 
 /// Checks that the elements are of that type, in memory that the processor can read.
 #[inline]
