@@ -117,7 +117,6 @@ mod array_like;
 mod capsule;
 mod class;
 mod convert;
-mod dispatch;
 mod elementwise;
 mod export;
 mod import;
@@ -150,19 +149,18 @@ pub use crate::exchange::{Importable, NotImportable};
 pub use crate::import::AnyElement;
 pub use crate::import::{Arguments, As, ElementFn, Lossy};
 pub use argument::{
-    ANY_RANK, AtMost, Convert, Convertible, Exact, FromTensor, Operand, PyDeviceTensor, PyRecords,
-    PyTensor, PyTensorMut, PyTensors,
+    ANY_RANK, AtMost, Convert, Convertible, Exact, FromTensor, PyDeviceTensor, PyRecords, PyTensor,
+    PyTensorMut, PyTensors,
 };
-pub use class::{ClassBuilder, Importing, add_class, class};
 #[doc(inline)]
-pub use dispatch::{all_typed, dispatch};
-pub use elementwise::{Elementwise, elementwise};
+pub use argument::{all_typed, dispatch};
+pub use class::{ClassBuilder, Importing, add_class, class};
+pub use elementwise::{Elementwise, Operand, elementwise};
 pub use export::export_class::ExportClass;
 pub use import::allocate::{Allocated, allocate};
 pub use import::from_dlpack::{from_dlpack, from_dlpack_with};
 pub use import::import_options::ImportOptions;
 pub use import::with_tensor::{BorrowedTensor, CurrentStream, with_tensor, with_view};
 pub use result::{IntoPython, LibraryOf, Numpy, PyLike, PyOutput, allocate_output};
-pub use table::publish;
-pub use table::py_host::PyHost;
 pub use table::to_object::to_object;
+pub use table::{PyHost, publish};

@@ -9,7 +9,6 @@ mod accepted;
 mod builders;
 mod conversions;
 mod requirements;
-mod stated;
 mod wrappers;
 
 pub use core::default::Default;
@@ -30,7 +29,8 @@ pub use crate::import::{
 
 pub use accepted::{
     Accepted, Kept, Room, begin, byte_len, byte_offset, byte_pitch, byte_stride, byte_strides,
-    device, dims, dtype, extent, len, ndim, offset, order, pitch, stride, strides,
+    device, dims, dtype, extent, len, ndim, offset, order, order_of_list, pitch, stated,
+    stated_device, stated_pitch, stated_shape, stated_strides, stride, strides,
 };
 pub use builders::{
     Data, FromLayout, Layout, Shape, copied, copied_as, held, layout, meets, shape,
@@ -39,9 +39,6 @@ pub use conversions::{ConvertsFrom, Made, made_with};
 pub use requirements::{
     ANY_ORDER, AxesOf, COLUMN_MAJOR, KeepsStrides, LayoutAccepts, ListedStride, ROW_MAJOR,
     Requirement, StrideUnit, accepts, order_of_strides,
-};
-pub use stated::{
-    order_of_list, stated, stated_device, stated_pitch, stated_shape, stated_strides,
 };
 pub use wrappers::{
     Copying, Holds, Variant, any_holds, axes_of_one, constructed, copies_of_one,

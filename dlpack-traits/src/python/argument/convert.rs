@@ -18,9 +18,9 @@ use crate::python::convert::{
 };
 use crate::python::import::advice::Advice;
 use crate::python::import::from_dlpack::from_dlpack;
+use crate::python::import::from_dlpack::instead_of;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_protocol::instead_of;
 use crate::python::import::missing_values::{
     check_items, check_mask, check_mask_of, computed, filled,
 };

@@ -17,7 +17,7 @@ use crate::ffi;
 use crate::import::{ImportError, ImportedTensor, digits, has_range, is_allowed, keeps_values};
 use crate::python::convert::{Bounded, class_name, is_exit};
 use crate::python::import::advice::{Advice, Library};
-use crate::python::import::missing_protocol::{instead_of, text_of, text_unless_passed_on};
+use crate::python::import::from_dlpack::{instead_of, text_of, text_unless_passed_on};
 use crate::python::import::missing_values::{check_mask, mask_of};
 use crate::python::import::not_exported::{expected, not_exported};
 use crate::python::import::object_kind::ObjectKind;
@@ -73,7 +73,7 @@ pub(super) fn check_in_place(
 /// Makes the exception for an argument of none of these dtypes, with a note and the conversion to one
 /// of them. The message begins with the name of the argument, if there is one.
 #[cold]
-pub(super) fn of_dtypes(
+pub(in crate::python) fn of_dtypes(
     object: &Bound<'_, PyAny>,
     tensor: &ImportedTensor,
     expected: &[DataType],

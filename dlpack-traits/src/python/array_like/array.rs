@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{Borrowed, intern};
 
-use super::array_class::{ArrayClass, class_name, with_tensor};
-use super::method::{Method, Object, Returned};
 use crate::import::is_of_numpy;
+use crate::python::array_like::method::{Method, Object, Returned, class_name, with_tensor};
 use crate::python::convert;
-use crate::python::export::arguments::Arguments;
+use crate::python::export::export_class::ClassVTable;
+use crate::python::export::method_def::Arguments;
 use crate::python::numpy::{NumPy, records_of};
 
 /// `__array__`.
@@ -28,7 +28,7 @@ impl Method for Array {
         and None for a copy only if the dtype differs. With False, a conversion that needs a\n\
         copy is a ValueError.";
 
-    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         let py = object.py();
         let keywords = Keywords::of(py, arguments)?;
         let array = if keywords.copy == Some(false) {
@@ -102,7 +102,7 @@ impl<'a> Keywords<'a> {
 /// those of `numpy.from_dlpack`.
 pub(super) fn array_of(
     object: Borrowed<'_, 'static, PyAny>,
-    class: &'static ArrayClass,
+    class: &'static ClassVTable,
 ) -> PyResult<Bound<'static, PyAny>> {
     as_records(import(object, class, None)?, object, class)
 }
@@ -111,7 +111,7 @@ pub(super) fn array_of(
 fn as_records(
     array: Bound<'static, PyAny>,
     object: Borrowed<'_, 'static, PyAny>,
-    class: &'static ArrayClass,
+    class: &'static ClassVTable,
 ) -> PyResult<Bound<'static, PyAny>> {
     match with_tensor(object, class, |view| Ok(view.record))? {
         Some(record) => records_of(&array, record),
@@ -122,7 +122,7 @@ fn as_records(
 /// As [`array_of`], of the memory of the object itself.
 fn array_without_copy(
     object: Borrowed<'_, 'static, PyAny>,
-    class: &'static ArrayClass,
+    class: &'static ClassVTable,
 ) -> PyResult<Bound<'static, PyAny>> {
     let py = object.py();
     let keywords = PyDict::new(py);
@@ -143,7 +143,7 @@ fn array_without_copy(
 /// As [`array_of`], with the bytes of records in a last axis.
 pub(super) fn import(
     object: Borrowed<'_, 'static, PyAny>,
-    class: &'static ArrayClass,
+    class: &'static ClassVTable,
     keywords: Option<&Bound<'static, PyDict>>,
 ) -> PyResult<Bound<'static, PyAny>> {
     let py = object.py();

@@ -6,14 +6,12 @@
 
 use core::ffi::CStr;
 
-use pyo3::Borrowed;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
+use pyo3::{Borrowed, intern};
 
-use super::method::{Returned, add_missing, defines};
-use crate::python::export::arguments::Arguments;
-use crate::python::export::method_def::{Definition, ObjectMethod};
+use crate::python::array_like::method::{Returned, add_missing, defines};
+use crate::python::export::method_def::{Arguments, Definition, ObjectMethod};
 
 /// Returns the definitions of methods that call the method of the same name of the array.
 macro_rules! of_array {

@@ -12,12 +12,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::array_class::{ArrayClass, with_tensor};
-use super::buffer_protocol::{exporter_of, value};
-use super::method::{Method, Object, Returned};
 use crate::import::is_of_numpy;
+use crate::python::array_like::buffer_protocol::{exporter_of, value};
+use crate::python::array_like::method::{Method, Object, Returned, with_tensor};
 use crate::python::convert::discard;
-use crate::python::export::arguments::Arguments;
+use crate::python::export::export_class::ClassVTable;
+use crate::python::export::method_def::Arguments;
 use crate::python::numpy::dtype_of_record;
 
 /// `shape`.
@@ -27,7 +27,7 @@ impl Method for Shape {
     const NAME: &'static CStr = c"shape";
     const DOC: &'static CStr = c"The size of each dimension.";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         with_tensor(object, class, |view| {
             Ok(PyTuple::new(object.py(), view.outer_shape())?.into_any())
         })
@@ -41,7 +41,7 @@ impl Method for NDim {
     const NAME: &'static CStr = c"ndim";
     const DOC: &'static CStr = c"The number of dimensions.";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         with_tensor(object, class, |view| {
             Ok(view.outer_shape().len().into_pyobject(object.py())?.into_any())
         })
@@ -55,7 +55,7 @@ impl Method for Size {
     const NAME: &'static CStr = c"size";
     const DOC: &'static CStr = c"The number of elements.";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         with_tensor(object, class, |view| {
             let of_each = view.record.map_or(1, |record| record.size().max(1));
             let size = view.numel().checked_div(i64::try_from(of_each)?).unwrap_or(0);
@@ -71,7 +71,7 @@ impl Method for NBytes {
     const NAME: &'static CStr = c"nbytes";
     const DOC: &'static CStr = c"The number of bytes of all elements, as of a contiguous copy.";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         with_tensor(object, class, |view| Ok(view.nbytes().into_pyobject(object.py())?.into_any()))
     }
 }
@@ -85,7 +85,7 @@ impl Method for SizeOf {
         c"__sizeof__($self, /)\n--\n\nReturn the bytes of the object and of its \
         elements.";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         let py = object.py();
         let own = py.get_type::<PyAny>().getattr(intern!(py, "__sizeof__"))?.call1((object,))?;
         let of_elements = with_tensor(object, class, |view| Ok(view.nbytes()))?;
@@ -100,7 +100,7 @@ impl Method for Device {
     const NAME: &'static CStr = c"device";
     const DOC: &'static CStr = c"The device of the memory, such as 'cpu' or 'cuda:0'.";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         with_tensor(object, class, |view| {
             Ok(view.device().to_string().into_pyobject(object.py())?.into_any())
         })
@@ -115,7 +115,7 @@ impl Method for DType {
     const DOC: &'static CStr = c"The type of the elements: a numpy.dtype, or the name of a type \
         that NumPy does not have.";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         let py = object.py();
         let (dtype, record) = with_tensor(object, class, |view| Ok((view.dtype(), view.record)))?;
         if let Some(record) = record {
@@ -143,7 +143,7 @@ impl Method for Len {
     const NAME: &'static CStr = c"__len__";
     const DOC: &'static CStr = c"__len__($self, /)\n--\n\nReturn the size of the first dimension.";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         with_tensor(object, class, |view| match view.outer_shape() {
             [first, ..] => Ok(first.into_pyobject(object.py())?.into_any()),
             [] => Err(PyTypeError::new_err("a tensor without dimensions has no len()")),
@@ -158,7 +158,7 @@ impl Method for Repr {
     const NAME: &'static CStr = c"__repr__";
     const DOC: &'static CStr = c"__repr__($self, /)\n--\n\nReturn repr(self).";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         let py = object.py();
         let name = object.get_type().name()?;
         let described = with_tensor(object, class, |view| {
@@ -193,7 +193,7 @@ impl Method for ArrayInterface {
         c"The NumPy array interface, version 3, of a contiguous tensor on the \
         CPU, for PIL.Image.fromarray().";
 
-    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         let py = object.py();
         // Consumers treat an `AttributeError` as an object without this attribute.
         let missing = |reason: &dyn core::fmt::Display| {

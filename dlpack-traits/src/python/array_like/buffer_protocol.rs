@@ -16,12 +16,12 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-use super::array_class::{ArrayClass, export, with_tensor};
-use super::buffer_slots::{Buffer, BufferFunctions, new_class};
-use super::exporter::{Exporter, format_of};
 use crate::panic::catch_panic;
+use crate::python::array_like::buffer_slots::{Buffer, BufferFunctions, new_class};
+use crate::python::array_like::exporter::{Exporter, format_of};
+use crate::python::array_like::method::{export, with_tensor};
 use crate::python::convert::{self, attached_object};
-use crate::python::export::export_class::ExportClass;
+use crate::python::export::export_class::{ClassVTable, ExportClass};
 use crate::python::interpreter::pending_exception::PendingAside;
 
 /// Exports the tensor of an object into a new object with the buffer protocol.
@@ -32,7 +32,7 @@ use crate::python::interpreter::pending_exception::PendingAside;
 /// the buffer protocol; those of an export.
 pub(super) fn exporter_of(
     object: Borrowed<'_, 'static, PyAny>,
-    class: &'static ArrayClass,
+    class: &'static ClassVTable,
 ) -> PyResult<Bound<'static, PyAny>> {
     // Before the export, which waits for a device.
     let facts = with_tensor(object, class, |view| Ok((view.device(), view.dtype(), view.record)));
@@ -101,7 +101,7 @@ struct Exported<T>(PhantomData<T>);
 
 impl<T: ExportClass> ToExporter for Exported<T> {
     fn exporter(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Bound<'static, PyAny>> {
-        exporter_of(object, ArrayClass::of::<T>())
+        exporter_of(object, ClassVTable::of::<T>())
     }
 }
 

@@ -1,16 +1,26 @@
-//! Methods of array-like classes, and their installation.
+//! Methods of array-like classes, their installation, and the functions of a class that they call.
 
+use alloc::string::{String, ToString};
 use core::ffi::CStr;
 use core::marker::PhantomData;
+use core::ops::Deref;
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::{Borrowed, intern};
 
-use super::array_class::ArrayClass;
-use crate::python::export::arguments::Arguments;
-use crate::python::export::export_class::ExportClass;
-use crate::python::export::method_def::{Definition, ObjectMethod, add_to_class};
+use crate::device::Device;
+use crate::element::RecordType;
+use crate::error::Error;
+use crate::export::{DLPackExport, export_owned};
+use crate::managed::ManagedTensor;
+use crate::python::array_like::exporter::outer;
+use crate::python::convert::exchange_error;
+use crate::python::export::export_class::{ClassVTable, ExportClass, PyOwner};
+use crate::python::export::method_def::{Arguments, Definition, ObjectMethod, add_to_class};
+use crate::python::export::to_capsule::waiting;
+use crate::stream_arg::StreamArg;
+use crate::view::TensorView;
 
 /// The object of a call from Python.
 pub(super) type Object<'a> = Borrowed<'a, 'static, PyAny>;
@@ -25,7 +35,7 @@ pub(super) trait Method {
     /// The signature and the documentation.
     const DOC: &'static CStr;
 
-    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ArrayClass) -> Returned;
+    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ClassVTable) -> Returned;
 }
 
 /// A method of one class.
@@ -39,7 +49,7 @@ impl<T: ExportClass, M: Method> ObjectMethod for OfClass<T, M> {
         object: Borrowed<'_, 'static, PyAny>,
         arguments: Arguments<'_>,
     ) -> PyResult<Bound<'static, PyAny>> {
-        M::call(object, arguments, ArrayClass::of::<T>())
+        M::call(object, arguments, ClassVTable::of::<T>())
     }
 }
 
@@ -74,4 +84,61 @@ pub(super) fn add_missing_property(class: &Bound<'_, PyType>, method: Definition
 /// their own tensor.
 pub(super) fn defines(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
     class.getattr(intern!(class.py(), "__dict__"))?.contains(name)
+}
+
+/// Exports the tensor of an object, as `__dlpack__` does, to a consumer on the host.
+pub(super) fn export(
+    object: Borrowed<'_, 'static, PyAny>,
+    class: &'static ClassVTable,
+) -> PyResult<ManagedTensor> {
+    let py = object.py();
+    let object = (class.borrow)(object)?;
+    let (value, consumer) = (object.value(), StreamArg::unspecified());
+    // Only pinned memory has pending work.
+    let waits = value.device().map_err(exchange_error)? != Device::CPU;
+    let tensor = match waiting(py, waits, || value.share(consumer)) {
+        // The storage cannot be shared, so the Python object becomes the owner.
+        Err(Error::NotShareable) => export_owned(PyOwner::new(object), consumer),
+        shared => shared,
+    };
+    tensor.map_err(exchange_error)
+}
+
+/// The tensor that an object describes. Without their bytes, records are its elements.
+pub(super) struct Described<'a> {
+    view: TensorView<'a>,
+    pub(super) record: Option<&'static RecordType>,
+}
+
+impl<'a> Deref for Described<'a> {
+    type Target = TensorView<'a>;
+
+    fn deref(&self) -> &TensorView<'a> {
+        &self.view
+    }
+}
+
+impl Described<'_> {
+    /// The shape as of an array of NumPy.
+    pub(super) fn outer_shape(&self) -> &[i64] {
+        outer(self.view.shape(), self.record)
+    }
+}
+
+/// Calls a function with the tensor that an object describes, without synchronizing it.
+pub(super) fn with_tensor<R>(
+    object: Borrowed<'_, 'static, PyAny>,
+    class: &'static ClassVTable,
+    read: impl FnOnce(Described<'_>) -> PyResult<R>,
+) -> PyResult<R> {
+    let object = (class.borrow)(object)?;
+    let view = object.value().tensor().map_err(exchange_error)?;
+    let record = object.value().record_type();
+    let record = record.filter(|of| of.is_of(view.dtype(), view.shape(), view.strides()));
+    read(Described { view, record })
+}
+
+/// The name of the class of an object.
+pub(super) fn class_name(object: Borrowed<'_, '_, PyAny>) -> PyResult<String> {
+    Ok(object.get_type().name()?.to_string())
 }

@@ -6,13 +6,11 @@
 //! calls code that is compiled once.
 
 mod array;
-mod array_class;
 mod array_methods;
 mod attributes;
 mod buffer_protocol;
 mod buffer_slots;
 mod exporter;
-mod format;
 mod method;
 mod reduce;
 

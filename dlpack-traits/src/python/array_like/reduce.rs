@@ -9,11 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{Borrowed, intern};
 
-use super::array::import;
-use super::array_class::{ArrayClass, class_name};
-use super::method::{Method, Object, Returned};
-use crate::python::export::arguments::Arguments;
-use crate::python::export::method_def::ObjectMethod;
+use crate::python::array_like::array::import;
+use crate::python::array_like::method::{Method, Object, Returned, class_name};
+use crate::python::export::export_class::ClassVTable;
+use crate::python::export::method_def::{Arguments, ObjectMethod};
 
 /// `__reduce_ex__`.
 ///
@@ -34,7 +33,7 @@ impl Method for ReduceEx {
         Return from_dlpack() of the class and a NumPy array of the tensor, for pickle and copy.\n\n\
         Protocol 5 of pickle passes the memory of the array out of band.";
 
-    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ArrayClass) -> Returned {
+    fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         let py = object.py();
         if arguments.only_positional(py).is_none() {
             return Err(PyTypeError::new_err("__reduce_ex__() takes exactly one argument"));

@@ -15,7 +15,7 @@ use pyo3::{Borrowed, PyClass};
 use crate::device::Device;
 use crate::import::{Copies, DLPackImport};
 use crate::python::convert::{self, expected};
-use crate::python::export::arguments::Arguments;
+use crate::python::export::method_def::Arguments;
 use crate::python::export::method_def::{Definition, ObjectMethod};
 use crate::python::import::from_dlpack::from_dlpack_with;
 use crate::python::import::import_options::ImportOptions;

@@ -15,11 +15,10 @@ use crate::exchange::{ATTRIBUTE, Importable, NotImportable, OLD_ATTRIBUTE, ToObj
 use crate::ffi::DLPackExchangeAPI;
 use crate::import::DLPackImport;
 use crate::python::array_like;
-use crate::python::export::class_methods::ClassMethods;
+use crate::python::export::dlpack_methods::ClassMethods;
 use crate::python::export::export_class::ExportClass;
-use crate::python::table::publish_as;
-use crate::python::table::py_host::PyHost;
 use crate::python::table::type_cache::Makes;
+use crate::python::table::{PyHost, publish_as};
 
 /// Adds a class to a module, and makes its objects export tensors: `class::<T>().add(module)`,
 /// see [`ClassBuilder::add`].

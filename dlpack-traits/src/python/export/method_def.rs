@@ -1,4 +1,5 @@
-//! Defines methods of classes as C functions, without `#[pymethods]`.
+//! Defines methods of classes as C functions, without `#[pymethods]`: [`Definition`], and the
+//! arguments that CPython passes to them: [`Arguments`].
 
 use alloc::format;
 use core::ffi::{CStr, c_char, c_int};
@@ -8,12 +9,11 @@ use core::ptr;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
 use pyo3::{Borrowed, ffi as py_ffi};
 
 use crate::panic::catch_panic;
 use crate::python::convert::{self, attached_object};
-use crate::python::export::arguments::Arguments;
 
 /// A method of a class. Its `call` may be called with each object: it checks the type.
 pub(in crate::python) trait ObjectMethod {
@@ -31,16 +31,6 @@ pub(in crate::python) trait ObjectMethod {
     ) -> PyResult<Bound<'static, PyAny>>;
 }
 
-/// A method without arguments.
-pub(in crate::python) trait PlainMethod {
-    const NAME: &'static CStr;
-
-    /// The signature and the documentation.
-    const DOC: &'static CStr;
-
-    fn call(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Bound<'static, PyAny>>;
-}
-
 /// The definition of a method, which is static, and whose function Python may call with each
 /// object.
 #[derive(Clone, Copy, Debug)]
@@ -52,35 +42,17 @@ pub(in crate::python) struct Definition {
 
 impl Definition {
     pub(in crate::python) fn of<M: ObjectMethod>() -> Self {
-        struct Method<M>(PhantomData<M>);
-
-        impl<M: ObjectMethod> Method<M> {
-            const DEF: &'static MethodDef<FastcallWithKeywords> = &MethodDef {
+        let method = const {
+            &MethodDef {
                 name: M::NAME.as_ptr(),
-                function: call::<M>,
+                function: call::<M> as FastcallWithKeywords,
                 flags: METH_FASTCALL
                     | py_ffi::METH_KEYWORDS
                     | if M::OF_CLASS { py_ffi::METH_CLASS } else { 0 },
                 doc: M::DOC.as_ptr(),
-            };
-        }
-
-        Self { name: M::NAME, method: Method::<M>::DEF.as_ptr(), of_class: M::OF_CLASS }
-    }
-
-    pub(in crate::python) fn of_plain<M: PlainMethod>() -> Self {
-        struct Method<M>(PhantomData<M>);
-
-        impl<M: PlainMethod> Method<M> {
-            const DEF: &'static MethodDef<NoArguments> = &MethodDef {
-                name: M::NAME.as_ptr(),
-                function: call_plain::<M>,
-                flags: py_ffi::METH_NOARGS,
-                doc: M::DOC.as_ptr(),
-            };
-        }
-
-        Self { name: M::NAME, method: Method::<M>::DEF.as_ptr(), of_class: false }
+            }
+        };
+        Self { name: M::NAME, method: method.as_ptr(), of_class: M::OF_CLASS }
     }
 
     /// The definition of a method whose function is written by hand.
@@ -88,9 +60,9 @@ impl Definition {
     /// # Safety
     ///
     /// 1. Python may call the function by the convention of its `MethodDef`, with each object.
-    pub(in crate::python) unsafe fn by_hand(
+    pub(in crate::python) unsafe fn by_hand<F>(
         name: &'static CStr,
-        method: &'static MethodDef<FastcallWithKeywords>,
+        method: &'static MethodDef<F>,
     ) -> Self {
         Self { name, method: method.as_ptr(), of_class: false }
     }
@@ -140,20 +112,6 @@ unsafe extern "C" fn call<M: ObjectMethod>(
     finish(object.py(), || M::call(object, arguments).map(Bound::into_ptr))
 }
 
-/// Calls a method without arguments.
-///
-/// # Safety
-///
-/// 1. Python calls it, by the convention of its `MethodDef`.
-unsafe extern "C" fn call_plain<M: PlainMethod>(
-    object: *mut py_ffi::PyObject,
-    _: *mut py_ffi::PyObject,
-) -> *mut py_ffi::PyObject {
-    // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
-    let object: Borrowed<'_, 'static, PyAny> = unsafe { attached_object(object) };
-    finish(object.py(), || M::call(object).map(Bound::into_ptr))
-}
-
 /// A `PyMethodDef`, with the calling convention in its type.
 ///
 /// PyO3 hides the field for this convention below the stable ABI of 3.10, although it has
@@ -173,7 +131,7 @@ pub(in crate::python) type FastcallWithKeywords = unsafe extern "C" fn(
     *mut py_ffi::PyObject,
 ) -> *mut py_ffi::PyObject;
 
-type NoArguments =
+pub(in crate::python) type NoArguments =
     unsafe extern "C" fn(*mut py_ffi::PyObject, *mut py_ffi::PyObject) -> *mut py_ffi::PyObject;
 
 /// `METH_FASTCALL`, which `pyo3::ffi` hides as it hides the field.
@@ -221,7 +179,7 @@ pub(in crate::python) fn add_to_class(
 
 /// Converts the result of a method to what Python expects: an object, or NULL with an
 /// exception set. It catches panics.
-fn finish(
+pub(in crate::python) fn finish(
     py: Python<'_>,
     method: impl FnOnce() -> PyResult<*mut py_ffi::PyObject>,
 ) -> *mut py_ffi::PyObject {
@@ -231,5 +189,95 @@ fn finish(
             convert::raise(py, error);
             ptr::null_mut()
         }
+    }
+}
+
+/// The arguments of a call by `METH_FASTCALL | METH_KEYWORDS` that lasts for `'a`.
+#[derive(Clone, Copy)]
+pub(in crate::python) struct Arguments<'a> {
+    values: *const *mut py_ffi::PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut py_ffi::PyObject,
+    call: PhantomData<&'a py_ffi::PyObject>,
+}
+
+impl<'a> Arguments<'a> {
+    /// # Safety
+    ///
+    /// 1. They are those of such a call: `names` is a tuple or NULL, `values` holds
+    ///    `positional` objects and then one for each name, and all live for `'a`.
+    #[inline(always)]
+    pub(in crate::python) unsafe fn new(
+        values: *const *mut py_ffi::PyObject,
+        positional: py_ffi::Py_ssize_t,
+        names: *mut py_ffi::PyObject,
+    ) -> Self {
+        Self { values, positional, names, call: PhantomData }
+    }
+
+    /// Number of positional arguments.
+    #[inline(always)]
+    pub(in crate::python) fn positional(self) -> py_ffi::Py_ssize_t {
+        self.positional
+    }
+
+    /// The tuple of keyword names; `None` without keywords.
+    #[inline(always)]
+    pub(in crate::python) fn names<'py>(self, py: Python<'py>) -> Option<Borrowed<'a, 'py, PyAny>> {
+        // SAFETY: by 1 of `new` it is NULL, or lives for `'a`.
+        unsafe { Borrowed::from_ptr_or_opt(py, self.names) }
+    }
+
+    /// The argument at an index: the positional ones, then those with names.
+    ///
+    /// # Safety
+    ///
+    /// 1. `index` is less than the number of all arguments.
+    #[inline(always)]
+    pub(in crate::python) unsafe fn value<'py>(
+        self,
+        py: Python<'py>,
+        index: py_ffi::Py_ssize_t,
+    ) -> Borrowed<'a, 'py, PyAny> {
+        // SAFETY: by our caller's 1, and 1 of `new`, there is such a value.
+        let value = unsafe { self.values.wrapping_offset(index).read() };
+        // SAFETY: by 1 of `new` it lives for `'a`.
+        unsafe { Borrowed::from_ptr(py, value) }
+    }
+
+    /// The positional arguments.
+    pub(in crate::python) fn all_positional<'py>(
+        self,
+        py: Python<'py>,
+    ) -> impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>> {
+        // SAFETY: 1. The index is less than the number of positional arguments.
+        (0..self.positional).map(move |index| unsafe { self.value(py, index) })
+    }
+
+    /// The argument of a call with exactly one positional argument.
+    pub(in crate::python) fn only_positional<'py>(
+        self,
+        py: Python<'py>,
+    ) -> Option<Borrowed<'a, 'py, PyAny>> {
+        self.all_positional(py).next().filter(|_| self.positional == 1)
+    }
+
+    /// Calls `each` with the name and the value of each keyword.
+    ///
+    /// # Errors
+    ///
+    /// Those of `each`.
+    pub(in crate::python) fn for_each_keyword<'py>(
+        self,
+        py: Python<'py>,
+        mut each: impl FnMut(&Bound<'py, PyAny>, Borrowed<'a, 'py, PyAny>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let Some(names) = self.names(py) else { return Ok(()) };
+        let names = names.extract::<Bound<'py, PyTuple>>()?;
+        for (name, index) in names.iter().zip(self.positional..) {
+            // SAFETY: 1. There is a value for each name, after the positional ones.
+            each(&name, unsafe { self.value(py, index) })?;
+        }
+        Ok(())
     }
 }

@@ -1,10 +1,6 @@
 //! Exports objects of Python classes: the methods `__dlpack__` and `__dlpack_device__`.
 
-pub(in crate::python) mod arguments;
-pub(in crate::python) mod class_methods;
-pub(in crate::python) mod common_calls;
 pub(in crate::python) mod dlpack_methods;
-pub(in crate::python) mod erased_ref;
 pub(in crate::python) mod export_class;
 pub(in crate::python) mod export_plan;
 pub(in crate::python) mod method_def;

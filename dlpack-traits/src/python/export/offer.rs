@@ -25,7 +25,7 @@ use crate::ffi;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::convert::exchange_error;
-use crate::python::export::class_methods::ClassMethods;
+use crate::python::export::dlpack_methods::ClassMethods;
 use crate::python::export::export_plan::CopyMode;
 use crate::python::export::request::{Keywords, request};
 use crate::python::export::to_capsule::{encapsulate, waiting};

@@ -16,7 +16,7 @@ use crate::export::{DLPackExport, export_copy, export_owned};
 use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::capsule;
 use crate::python::convert::exchange_error;
-use crate::python::export::erased_ref::{DynExport, ErasedRef, PyOwner};
+use crate::python::export::export_class::{DynExport, ErasedRef, PyOwner};
 use crate::python::export::export_plan::{Capsule, CopyMode, Plan, Refusal};
 use crate::python::interpreter::{LONG_COPY, detached};
 use crate::stream_arg::StreamArg;

@@ -18,10 +18,10 @@ use crate::python::convert::{discard, exchange_error, unless_missing};
 use crate::python::import::call_dlpack::device_of;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::interpreter::deferred_drop::drain;
+use crate::python::interpreter::drop_attached::drain;
 use crate::python::interpreter::free_detached;
+use crate::python::table::calls;
 use crate::python::table::lookup::{OfObject, table_of};
-use crate::python::table::{calls, lazy_bits};
 use crate::stream_arg::StreamKind;
 
 /// Imports the tensor of an object for work on the current stream of its library.
@@ -49,7 +49,7 @@ pub(in crate::python) fn import_on<B: Backend>(
         match calls::export(export) {
             Ok(tensor) => {
                 if export.has_lazy_bits() {
-                    lazy_bits::check(object, Some(tensor.dtype()))?;
+                    calls::check_lazy_bits(object, Some(tensor.dtype()))?;
                 }
                 let device = served::<B>(tensor.device())?;
                 if let Some(stream) = current_of::<B>(object.py(), stream, device)? {

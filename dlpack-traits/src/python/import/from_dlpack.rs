@@ -1,11 +1,26 @@
-//! Imports the tensors of Python objects: [`from_dlpack`].
+//! Imports the tensors of Python objects: [`from_dlpack`], and explains an error of an object that is
+//! not a tensor: what it is, and what to pass.
 
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyComplex, PyType};
 
-use crate::import::ImportedTensor;
+use crate::dtype::DataType;
+use crate::ffi;
+use crate::import::{ImportedTensor, is_of_numpy};
+use crate::python::convert::{class_name, discard, is_exit, ok_or_discard, ok_unless_exit};
+use crate::python::import::advice::Advice;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_protocol::explained;
+use crate::python::import::missing_values::{
+    check_items, check_mask, exporter_of, filled_numbers,
+};
+use crate::python::import::not_exported::not_exported;
+use crate::python::import::object_kind::{NUMBERS, ObjectKind, has_numbers, kind_of_dtype};
 
 /// Imports the tensor of a Python object, zero-copy.
 ///
@@ -68,4 +83,158 @@ pub fn from_dlpack_with(
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
     import_object(object, options).map_err(|error| explained(object, options, error))
+}
+
+/// Returns the exception of an import: an `AttributeError` that suggests what to pass if the
+/// object is not a tensor, and otherwise the error itself, with a cure where one is known.
+#[cold]
+pub(in crate::python) fn explained(
+    object: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+    error: PyErr,
+) -> PyErr {
+    let py = object.py();
+    if is_exit(py, &error) {
+        return error;
+    }
+    let advice = Advice::Convert(None);
+    let kind = match check_mask(object).and_then(|()| ObjectKind::of(object)) {
+        Ok(kind) if kind.is_tensor() => {
+            if !options.are_met_by_any() {
+                return error;
+            }
+            return not_exported(object, kind, &advice, error);
+        }
+        Ok(kind) => kind,
+        Err(masked) => return masked,
+    };
+    match text_unless_passed_on(object, kind, &advice) {
+        Ok(None) => error,
+        Ok(Some(text)) => {
+            let explained = PyAttributeError::new_err(text);
+            let value = explained.value(py);
+            ok_or_discard(py, value.setattr(intern!(py, "name"), intern!(py, "__dlpack__")));
+            ok_or_discard(py, value.setattr(intern!(py, "obj"), object));
+            instead_of(py, error, explained)
+        }
+        Err(exit) => exit,
+    }
+}
+
+/// As [`text_of`]; `None` for an object that passes on the `__dlpack__` of a tensor, whose error
+/// states why it is not exported.
+///
+/// # Errors
+///
+/// Those of [`text_of`].
+pub(in crate::python) fn text_unless_passed_on(
+    object: &Bound<'_, PyAny>,
+    kind: ObjectKind,
+    advice: &Advice,
+) -> PyResult<Option<String>> {
+    if kind == ObjectKind::Other && exporter_of(object)?.is_some() {
+        return Ok(None);
+    }
+    text_of(object, kind, advice).map(Some)
+}
+
+/// Makes the message about an object that is not a tensor.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`](crate::python::convert::ok_unless_exit) and of [`check_items`].
+pub(in crate::python) fn text_of(
+    object: &Bound<'_, PyAny>,
+    kind: ObjectKind,
+    advice: &Advice,
+) -> PyResult<String> {
+    let found = match kind {
+        ObjectKind::Class => {
+            let class = object.cast::<PyType>()?;
+            format!("the object is the class {}, which is not a tensor", class_name(class)?)
+        }
+        ObjectKind::Module => "the object is a module, which is not a tensor".to_string(),
+        _ => {
+            let class = class_name(&object.get_type())?;
+            format!("the object is of type {class}, which is not a tensor: it has no `__dlpack__`")
+        }
+    };
+    if matches!(advice, Advice::Convert(_)) {
+        // An array of these would have no mask.
+        check_items(object)?;
+    }
+    let expression = match *advice {
+        Advice::InPlace(_) => {
+            return Ok(format!(
+                "{found}; the function changes its argument in place, so pass a tensor, such as \
+                 one of NumPy or PyTorch"
+            ));
+        }
+        Advice::Convert(dtype) if !kind.is_for_numpy() || !makes_numbers(object, kind, dtype)? => {
+            "a tensor, such as one of NumPy or PyTorch".to_string()
+        }
+        // `numpy.asarray` would make an array of text.
+        Advice::Convert(dtype) if kind == ObjectKind::Bytes => match dtype {
+            Some(dtype) if is_of_numpy(dtype) && dtype != DataType::U8 => {
+                format!("`numpy.frombuffer(x, 'uint8').astype('{dtype}')`")
+            }
+            _ => "`numpy.frombuffer(x, 'uint8')`".to_string(),
+        },
+        Advice::Convert(dtype) => {
+            let dtype = dtype.filter(|&dtype| is_of_numpy(dtype));
+            let as_dtype = dtype.map(|dtype| format!(", '{dtype}'")).unwrap_or_default();
+            let kinds = match dtype.map(DataType::code) {
+                None => NUMBERS,
+                Some(ffi::kDLInt | ffi::kDLUInt | ffi::kDLBool) => "biu",
+                // Missing ones are NaN.
+                Some(_) => "",
+            };
+            if kind == ObjectKind::Array && !kinds.is_empty() {
+                if let Some(filled) = filled_numbers(object, kinds)? {
+                    return Ok(format!(
+                        "{found}; pass `numpy.asarray({filled}{as_dtype})` with a value for \
+                         missing ones"
+                    ));
+                }
+            }
+            let is_halved = dtype.is_some_and(|dtype| !dtype.is_complex())
+                && object.is_instance_of::<PyComplex>();
+            let part = if is_halved { ".real" } else { "" };
+            format!("`numpy.asarray(x{part}{as_dtype})`")
+        }
+    };
+    Ok(format!("{found}; pass {expression}"))
+}
+
+/// Whether NumPy makes numbers of an object. What the object does not state is tried, because the
+/// `__array__` of a class may raise, and a list may be ragged.
+fn makes_numbers(
+    object: &Bound<'_, PyAny>,
+    kind: ObjectKind,
+    dtype: Option<DataType>,
+) -> PyResult<bool> {
+    if let Some(has_numbers) = has_numbers(object)? {
+        return Ok(has_numbers);
+    }
+    if kind == ObjectKind::Bytes || object.is_instance_of::<PyComplex>() {
+        return Ok(true);
+    }
+    let py = object.py();
+    // NumPy need not be installed where the message is made.
+    let Some(numpy) = ok_unless_exit(py, py.import(intern!(py, "numpy")))? else { return Ok(true) };
+    let dtype = dtype.filter(|&dtype| is_of_numpy(dtype)).map(|dtype| dtype.to_string());
+    let array = numpy.call_method1(intern!(py, "asarray"), (object, dtype));
+    let kind = array.and_then(|array| kind_of_dtype(&array));
+    Ok(ok_unless_exit(py, kind)?.flatten().is_some_and(|kind| NUMBERS.contains(kind)))
+}
+
+/// Returns the second error. The first is its cause, unless it only repeats that a method is
+/// missing or cannot be called.
+pub(in crate::python) fn instead_of(py: Python<'_>, first: PyErr, second: PyErr) -> PyErr {
+    if first.is_instance_of::<PyAttributeError>(py) || first.is_instance_of::<PyTypeError>(py) {
+        discard(py, first);
+    } else {
+        second.set_cause(py, Some(first));
+    }
+    second
 }

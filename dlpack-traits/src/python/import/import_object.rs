@@ -13,12 +13,11 @@ use crate::python::convert::{discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{check_mask, exporter_of};
-use crate::python::interpreter::deferred_drop::drain;
-use crate::python::interpreter::exit::watch;
+use crate::python::interpreter::drop_attached::{drain, watch};
 use crate::python::interpreter::{LONG_COPY, copying};
 use crate::python::numpy::{self, NumPy};
+use crate::python::table::calls;
 use crate::python::table::lookup::has_lazy_bits;
-use crate::python::table::{calls, lazy_bits};
 
 /// As [`from_dlpack_with`](super::from_dlpack::from_dlpack_with), with the errors of the object as they
 /// are.
@@ -52,7 +51,7 @@ fn import_any(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResul
                 by_table => without_table(object, options, by_table)?,
             };
             if export.has_lazy_bits() {
-                lazy_bits::check(object, Some(tensor.dtype()))?;
+                calls::check_lazy_bits(object, Some(tensor.dtype()))?;
             }
             return Ok(tensor);
         }
@@ -80,7 +79,7 @@ fn import_any(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResul
     let tensor = call_and_import(object, options)?;
     if let Some(exporter) = passed_on {
         if has_lazy_bits(&exporter)? {
-            lazy_bits::check(&exporter, Some(tensor.dtype()))?;
+            calls::check_lazy_bits(&exporter, Some(tensor.dtype()))?;
         }
     }
     if options.device.is_none() && tensor.device() == Device::CPU {

@@ -7,7 +7,6 @@ pub(in crate::python) mod device_tensor;
 pub(in crate::python) mod from_dlpack;
 pub(in crate::python) mod import_object;
 pub(in crate::python) mod import_options;
-pub(in crate::python) mod missing_protocol;
 pub(in crate::python) mod missing_values;
 pub(in crate::python) mod not_exported;
 pub(in crate::python) mod object_kind;

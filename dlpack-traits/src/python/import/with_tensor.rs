@@ -16,9 +16,9 @@ use crate::managed::{GuardedRelease, Release};
 use crate::python::convert::{discard, exchange_error};
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::interpreter::deferred_drop::drain;
+use crate::python::interpreter::drop_attached::drain;
+use crate::python::table::calls;
 use crate::python::table::lookup::{OfObject, table_of};
-use crate::python::table::{calls, lazy_bits};
 use crate::stream_arg::StreamArg;
 
 /// Calls `run` with the tensor of an object and the current stream of its library.
@@ -110,7 +110,7 @@ pub unsafe fn with_view<R>(
     if let Some(view) = table.and_then(OfObject::view) {
         if view.has_lazy_bits() {
             // Before the view, which is valid until Python code runs.
-            lazy_bits::check(object, None)?;
+            calls::check_lazy_bits(object, None)?;
         }
         match calls::view(view) {
             Ok(tensor) => {

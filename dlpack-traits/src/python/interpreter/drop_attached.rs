@@ -1,23 +1,49 @@
 //! Drops values that belong to Python on any thread: [`DropAttached`], and calls the deleters of
 //! imported tensors: [`adopt`], [`release`].
+//!
+//! # Threads that are not attached
+//!
+//! A thread that is not attached cannot drop values without a wait for the GIL, and the thread that
+//! has the GIL may wait for it: `Vec<PyTensor>` with rayon's `into_par_iter`, without
+//! `Python::detach`, never returned. Deleters of PyTorch and NumPy wait for the GIL too. Their values
+//! are dropped on a later attached thread: [`defer`], [`drain`]. They are in a list to which any
+//! thread adds without a lock, so a fork finds it valid. It is emptied by the next import or export,
+//! by a pending call on the main thread of Python, and when the interpreter ends.
+//!
+//! # The end of the interpreter
+//!
+//! CPython has no safe way to attach a thread while the interpreter finalizes. Up to 3.13
+//! it terminates a thread that acquires the GIL then, unwinding through the Rust frames
+//! below, and in free-threaded builds it frees the state of a thread that is attaching.
+//! Therefore a thread attaches to drop a value, or leaves it to another one, only before that
+//! ([`Attaching`]): an `atexit` function waits for such threads, drops the values, and makes later
+//! ones leak their Python objects.
 
+use alloc::boxed::Box;
+use core::any::Any;
+use core::ffi::{c_int, c_void};
 use core::ops::Deref;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::time::Instant;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::{Abi, Release};
 use crate::python::convert::{invalid, try_attach};
-use crate::python::interpreter::deferred_drop;
-use crate::python::interpreter::exit::Attaching;
 use crate::python::interpreter::pending_exception::{SavedError, preserve_exception};
-use crate::python::interpreter::symbols::is_attached;
+use crate::python::interpreter::symbols::{Symbols, attached_to_first, is_attached};
+use crate::python::interpreter::{detached, in_first_interpreter};
+use crate::storage::{fill, try_place};
 
 /// A value that holds references to Python objects, and is dropped on an attached thread.
 ///
 /// It may be dropped on any thread. A thread of Python that is detached attaches; one that Python
-/// does not know leaves the value to another thread ([`deferred_drop`]). Once the interpreter has begun to finalize, the value is leaked, because
+/// does not know leaves the value to another thread ([`defer`]). Once the interpreter has begun to finalize, the value is leaked, because
 /// references can no longer be released.
 pub(in crate::python) struct DropAttached<T: 'static>(
     /// `None` once it was dropped.
@@ -69,7 +95,7 @@ impl<T: 'static> DropAttached<T> {
 
         let value = self.0.take().map(Deferred);
         match Attaching::begin() {
-            Some(_attaching) => deferred_drop::defer(value),
+            Some(_attaching) => defer(value),
             None => core::mem::forget(value),
         }
     }
@@ -137,7 +163,7 @@ pub(in crate::python) fn release(release: Release) {
         return preserve_exception(&mut || drop(release.take()));
     }
     match Attaching::begin() {
-        Some(_attaching) if is_initialized() => deferred_drop::defer(release),
+        Some(_attaching) if is_initialized() => defer(release),
         _ => drop(release),
     }
 }
@@ -154,4 +180,170 @@ fn has_thread_state() -> bool {
 fn is_initialized() -> bool {
     // SAFETY: any thread may call it at any time.
     unsafe { ffi::Py_IsInitialized() != 0 }
+}
+
+/// The value that was added last.
+static LAST: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether the interpreter will call [`drain_pending`].
+static IS_SCHEDULED: AtomicBool = AtomicBool::new(false);
+
+/// A value in the list, and the value that was added before it.
+struct Node {
+    before: *mut Node,
+    value: Box<dyn Any + Send>,
+}
+
+/// Leaves the drop of a value to an attached thread. The value is leaked if memory for that cannot
+/// be allocated.
+///
+/// The interpreter must be initialized, and must not end before this function returns: the caller
+/// has an [`Attaching`](super::drop_attached::Attaching).
+#[cold]
+#[inline(never)]
+pub(super) fn defer<T: Send + 'static>(value: T) {
+    let (Some(place), Some(node)) = (try_place::<T>(), try_place()) else {
+        return core::mem::forget(value);
+    };
+    let value = fill(place, value);
+    let node = Box::into_raw(fill(node, Node { before: ptr::null_mut(), value }));
+    let mut last = LAST.load(Ordering::Relaxed);
+    loop {
+        // SAFETY: the node was just allocated, and is not in the list yet.
+        unsafe { (*node).before = last };
+        match LAST.compare_exchange_weak(last, node, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => break,
+            Err(found) => last = found,
+        }
+    }
+    if !IS_SCHEDULED.swap(true, Ordering::AcqRel) {
+        // SAFETY: any thread may call it while the interpreter is initialized.
+        let failed = unsafe { ffi::Py_AddPendingCall(Some(drain_pending), ptr::null_mut()) } != 0;
+        if failed {
+            // The queue of the interpreter is full. The next import drops the values.
+            IS_SCHEDULED.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// Drops the values that threads have left.
+#[inline]
+pub(in crate::python) fn drain(_: Python<'_>) {
+    if !LAST.load(Ordering::Relaxed).is_null() {
+        drain_now();
+    }
+}
+
+/// The destructors may run any code, so a pending exception is set aside, and one that they leave is
+/// reported as unraisable.
+///
+/// The values belong to the first interpreter. A thread of another interpreter leaves them.
+#[cold]
+#[inline(never)]
+fn drain_now() {
+    if attached_to_first() == Some(false) {
+        return;
+    }
+    let _ = try_attach(|py| {
+        let pending = SavedError::set_aside(py);
+        let mut rest = LAST.swap(ptr::null_mut(), Ordering::Acquire);
+        while !rest.is_null() {
+            // SAFETY: `defer` made the node in a box. This function took the list, so no other
+            // thread uses its nodes.
+            let node = unsafe { Box::from_raw(rest) };
+            rest = node.before;
+            drop(node.value);
+        }
+        pending.restore(py);
+    });
+}
+
+/// The function that the interpreter calls, attached, between two instructions of the main thread;
+/// up to CPython 3.11 also one that is not the first.
+extern "C" fn drain_pending(_: *mut c_void) -> c_int {
+    IS_SCHEDULED.store(false, Ordering::Release);
+    if is_attached() {
+        drain_now();
+    }
+    0
+}
+
+/// The lowest bit is set when the interpreter finalizes; the other bits count the
+/// attaching threads.
+static STATE: AtomicUsize = AtomicUsize::new(0);
+
+const ENDS: usize = 1;
+const THREAD: usize = 2;
+
+/// How long the interpreter waits for deleters. A deleter that takes longer, for example
+/// because it waits for the main thread, continues as it would without the wait.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The permission of a thread to attach. The interpreter waits for it to be dropped
+/// before it finalizes.
+pub(in crate::python) struct Attaching(());
+
+impl Attaching {
+    /// Returns `None` if the interpreter finalizes.
+    pub(in crate::python) fn begin() -> Option<Self> {
+        // Acquire and release: what this thread does in between happens before the
+        // finalization.
+        let before = STATE.fetch_add(THREAD, Ordering::AcqRel);
+        let attaching = Self(());
+        (before & ENDS == 0).then_some(attaching)
+    }
+}
+
+impl Drop for Attaching {
+    fn drop(&mut self) {
+        STATE.fetch_sub(THREAD, Ordering::AcqRel);
+    }
+}
+
+/// Makes the interpreter call [`end`] before it finalizes. Only the first call registers
+/// it.
+#[inline]
+pub(in crate::python) fn watch(py: Python<'_>) {
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if WATCHED.load(Ordering::Relaxed) {
+        return;
+    }
+    // This thread is attached, so no other thread forks meanwhile. If a deleter on
+    // another thread did the lookup, a fork could interrupt it, and the child process
+    // would block.
+    Symbols::get();
+    if in_first_interpreter(py).is_ok() && !WATCHED.swap(true, Ordering::Relaxed) {
+        if let Err(error) = register(py) {
+            // The next import tries again. An interrupt is reported, because this function
+            // cannot raise it.
+            WATCHED.store(false, Ordering::Relaxed);
+            error.write_unraisable(py, None);
+        }
+    }
+}
+
+#[cold]
+fn register(py: Python<'_>) -> PyResult<()> {
+    let process = std::process::id();
+    let end = PyCFunction::new_closure(py, Some(c"end"), None, move |arguments, _| {
+        // A forked child process has none of the threads that are counted.
+        let wait = process == std::process::id();
+        end(arguments.py(), wait);
+    })?;
+    py.import("atexit")?.call_method1("register", (end,))?;
+    Ok(())
+}
+
+/// Waits for the threads that are attaching, and prevents others from attaching.
+fn end(py: Python<'_>, wait: bool) {
+    STATE.fetch_or(ENDS, Ordering::AcqRel);
+    if wait {
+        detached(py, || {
+            let since = Instant::now();
+            while STATE.load(Ordering::Acquire) != ENDS && since.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+    }
+    drain(py);
 }

@@ -2,9 +2,7 @@
 //! device, and for long copies, a thread detaches from it: [`detached`]. Other interpreters of the
 //! process than the first are rejected: [`in_first_interpreter`].
 
-pub(in crate::python) mod deferred_drop;
 pub(in crate::python) mod drop_attached;
-pub(in crate::python) mod exit;
 pub(in crate::python) mod pending_exception;
 pub(in crate::python) mod symbols;
 

@@ -9,7 +9,7 @@ use pyo3::types::{
 
 use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction};
 use crate::python::convert::{ok_or_discard, ok_unless_exit, unless_missing};
-use crate::python::interpreter::exit::watch;
+use crate::python::interpreter::drop_attached::watch;
 use crate::python::numpy::NumPy;
 use crate::python::table::owner_class::{
     Found, Table, own_attribute, owner_of, passes_on, table_in,
