@@ -243,6 +243,12 @@ pub(super) fn ok_or_discard<T>(py: Python<'_>, result: PyResult<T>) -> Option<T>
     }
 }
 
+/// Returns an exception, with another one as its cause.
+pub(super) fn caused_by(py: Python<'_>, error: PyErr, cause: PyErr) -> PyErr {
+    error.set_cause(py, Some(cause));
+    error
+}
+
 /// Whether an exception is not about the object whose code raised it: `MemoryError`, and every
 /// one that is not an `Exception`, such as `KeyboardInterrupt` and `SystemExit`. It always
 /// reaches the caller.

@@ -19,8 +19,8 @@ use crate::export::{DLPackExport, OwnedTensor};
 use crate::import::{
     Arguments, CastError, ElementFn, ImportedTensor, Kind, Map, is_widened, kind_of,
 };
-use crate::python::argument::{Convert, PyTensor, PyTensorMut, of_dtypes};
-use crate::python::interpreter::detached;
+use crate::python::argument::{Convert, PyTensor, PyTensorMut, Shape, of_dtypes};
+use crate::python::interpreter::detached_if;
 use crate::python::result::{IntoPython, PyLike};
 
 /// Applies a function of elements to arrays: of any library, in any layout, broadcast by NumPy's rules,
@@ -61,6 +61,9 @@ pub const fn elementwise<'py, const N: usize>(
 ) -> Elementwise<'py, N> {
     Elementwise { py, operands, out: None, threads: 1, accepted: Vec::new(), result: None }
 }
+
+/// How many results are computed without the GIL: 10 µs of a function that takes 3 ns.
+const LONG: usize = 1 << 12;
 
 /// A call of an elementwise function, which [`elementwise`] begins.
 #[must_use = "`finish` returns the result"]
@@ -145,7 +148,7 @@ impl<'py, const N: usize> Elementwise<'py, N> {
         let Some(mut out) = self.out.take() else {
             let mut result = OwnedTensor::<F::Output>::zeroed(&shape[..])?;
             let to = result.as_mut_slice();
-            run(py, to.len(), || {
+            detached_if(py, to.len() >= LONG, || -> PyResult<()> {
                 let made = made_for(operands, A::DTYPES, &shape)?;
                 Map::<A, F>::new(&chosen(operands, &made), &shape, f)?.to_slice(to, threads)?;
                 Ok(())
@@ -160,8 +163,8 @@ impl<'py, const N: usize> Elementwise<'py, N> {
         if broadcast(&shape, to_shape).as_deref() != Some(to_shape) {
             return Err(PyValueError::new_err(format!(
                 "expected `out` of shape {}, got {}",
-                Tuple(&shape),
-                Tuple(to_shape)
+                Shape(&shape),
+                Shape(to_shape)
             )));
         }
         let overlaps = |operand: &Operand<'_>| {
@@ -174,7 +177,7 @@ impl<'py, const N: usize> Elementwise<'py, N> {
         };
         let overlaps = operands.iter().any(overlaps);
         let len = usize::try_from(out.numel()).unwrap_or(0);
-        run(py, len, || {
+        detached_if(py, len >= LONG, || -> PyResult<()> {
             let made = made_for(operands, A::DTYPES, to_shape)?;
             let from = chosen(operands, &made);
             let map = Map::<A, F>::new(&from, to_shape, f)?;
@@ -224,17 +227,6 @@ impl<const N: usize> fmt::Debug for Elementwise<'_, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Elementwise").field(&self.operands).finish()
     }
-}
-
-/// Runs a computation of that many results, without the GIL if they are many.
-fn run<R: Send>(
-    py: Python<'_>,
-    len: usize,
-    compute: impl Send + FnOnce() -> PyResult<R>,
-) -> PyResult<R> {
-    /// 10 µs of a function that takes 3 ns.
-    const LONG: usize = 1 << 12;
-    if len < LONG { compute() } else { detached(py, compute) }
 }
 
 /// The operands that are not used as they are: converted to the types of a function, or repeated to a shape.
@@ -291,29 +283,11 @@ fn broadcast<'a>(first: &[i64], second: &'a [i64]) -> Option<Cow<'a, [i64]>> {
 #[cold]
 fn not_together(operands: &[Operand<'_>]) -> PyErr {
     let shapes: Vec<String> =
-        operands.iter().map(|operand| Tuple(operand.tensor().shape()).to_string()).collect();
+        operands.iter().map(|operand| Shape(operand.tensor().shape()).to_string()).collect();
     PyValueError::new_err(format!(
         "expected shapes that can be broadcast together, got {}",
         shapes.join(" and ")
     ))
-}
-
-/// A shape, as Python writes it.
-struct Tuple<'a>(&'a [i64]);
-
-impl fmt::Display for Tuple<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            [dim] => write!(f, "({dim},)"),
-            dims => {
-                f.write_str("(")?;
-                for (axis, dim) in dims.iter().enumerate() {
-                    write!(f, "{}{dim}", if axis == 0 { "" } else { ", " })?;
-                }
-                f.write_str(")")
-            }
-        }
-    }
 }
 
 /// Converts the result to an array of the library of the first array; of numbers, to a scalar.

@@ -21,12 +21,10 @@ use crate::python::import::from_dlpack::from_dlpack;
 use crate::python::import::from_dlpack::instead_of;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{
-    check_items, check_mask, check_mask_of, computed, filled,
-};
-use crate::python::import::not_exported::{Stored, expected, not_exported, wider};
+use crate::python::import::missing_values::{check_items, check_mask, check_mask_of, computed};
+use crate::python::import::not_exported::{Stored, expected, missing_text, not_exported, wider};
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has};
-use crate::python::interpreter::detached;
+use crate::python::interpreter::detached_if;
 
 /// An array argument that is converted if it has another dtype, or if it is not a tensor: a list,
 /// a number, an object of the buffer protocol or with `__array__`.
@@ -180,15 +178,7 @@ fn or_missing(object: &Bound<'_, PyAny>, to: Option<DataType>, error: PyErr) -> 
         }
         made => made.map(|_| true),
     };
-    let text = filled(object, accepts).and_then(|filled| {
-        let Some(filled) = filled else { return Ok(None) };
-        let class = class_name(&object.get_type())?;
-        let expected = expected(to);
-        Ok(Some(format!(
-            "{expected}, got {class} with missing values; pass `{filled}` with a value for them"
-        )))
-    });
-    match text {
+    match missing_text(object, to, accepts) {
         Ok(None) => error,
         Ok(Some(text)) => {
             discard(py, error);
@@ -215,18 +205,14 @@ fn cast(
     })
 }
 
-/// Calls a function that copies the elements of a tensor.
-fn copied<R: Send>(
+/// Calls a function that copies the elements of a tensor. If it takes 20 µs or more, other Python
+/// threads run meanwhile.
+fn copied<R>(
     object: &Bound<'_, PyAny>,
     tensor: &ImportedTensor,
     copy: impl FnOnce(&ImportedTensor) -> R + Send,
 ) -> R {
-    /// Elements from which on other Python threads run meanwhile: 20 µs.
-    const LONG: i64 = 1 << 15;
-    if tensor.numel() < LONG {
-        return copy(tensor);
-    }
-    detached(object.py(), || copy(tensor))
+    detached_if(object.py(), tensor.numel() >= 1 << 15, || copy(tensor))
 }
 
 /// Makes an array of NumPy of an object that was not imported, and imports it: of an object that

@@ -321,7 +321,7 @@ pub(super) fn read_only(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> P
 }
 
 /// A shape as Python prints it.
-struct Shape<'a>(&'a [i64]);
+pub(in crate::python) struct Shape<'a>(pub(in crate::python) &'a [i64]);
 
 impl fmt::Display for Shape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

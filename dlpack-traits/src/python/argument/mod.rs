@@ -18,7 +18,7 @@ pub use tensor::{PyRecords, PyTensor, PyTensorMut};
 pub use tensors::PyTensors;
 pub use wrappers::{AtMost, Exact, FromTensor};
 
-pub(super) use mismatch::of_dtypes;
+pub(super) use mismatch::{Shape, of_dtypes};
 pub(super) use tensor::Access;
 
 /// Calls one expression with an argument of any of several element types.

@@ -65,22 +65,6 @@ impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
     }
 }
 
-impl<T> Deref for FromTensor<T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> DerefMut for FromTensor<T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
-}
-
 /// An array argument whose elements have together at most `BYTES` bytes.
 ///
 /// A broadcast array may have any number of elements in memory of one byte, and a function that
@@ -136,22 +120,6 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
             Err(error) => discard(object.py(), error),
         }
         A::extract(object).map(Self).map_err(Into::into)
-    }
-}
-
-impl<A, const BYTES: u64> Deref for AtMost<A, BYTES> {
-    type Target = A;
-
-    #[inline]
-    fn deref(&self) -> &A {
-        &self.0
-    }
-}
-
-impl<A, const BYTES: u64> DerefMut for AtMost<A, BYTES> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut A {
-        &mut self.0
     }
 }
 
@@ -217,18 +185,25 @@ fn check_class(object: &Bound<'_, PyAny>) -> PyResult<()> {
     )))
 }
 
-impl<A> Deref for Exact<A> {
-    type Target = A;
+/// Lends the field of a wrapper.
+macro_rules! deref {
+    ($($wrapper:ident<A $(, const $number:ident: $integer:ty)?>)*) => {$(
+        impl<A $(, const $number: $integer)?> Deref for $wrapper<A $(, $number)?> {
+            type Target = A;
 
-    #[inline]
-    fn deref(&self) -> &A {
-        &self.0
-    }
+            #[inline]
+            fn deref(&self) -> &A {
+                &self.0
+            }
+        }
+
+        impl<A $(, const $number: $integer)?> DerefMut for $wrapper<A $(, $number)?> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut A {
+                &mut self.0
+            }
+        }
+    )*};
 }
 
-impl<A> DerefMut for Exact<A> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut A {
-        &mut self.0
-    }
-}
+deref! { FromTensor<A> AtMost<A, const BYTES: u64> Exact<A> }

@@ -6,7 +6,7 @@ use core::ffi::CStr;
 
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::IntoPyDict;
 use pyo3::{Borrowed, intern};
 
 use crate::import::is_of_numpy;
@@ -31,11 +31,10 @@ impl Method for Array {
     fn call(object: Object<'_>, arguments: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         let py = object.py();
         let keywords = Keywords::of(py, arguments)?;
-        let array = if keywords.copy == Some(false) {
-            array_without_copy(object, class)?
-        } else {
-            array_of(object, class)?
-        };
+        let mut array = import(object, class, keywords.copy == Some(false))?;
+        if let Some(record) = with_tensor(object, class, |view| Ok(view.record))? {
+            array = records_of(&array, record)?;
+        }
         let same = match keywords.dtype {
             None => true,
             Some(dtype) => {
@@ -94,57 +93,17 @@ impl<'a> Keywords<'a> {
     }
 }
 
-/// Makes a NumPy array of an object by `numpy.from_dlpack`, which calls its `__dlpack__`.
+/// Makes a NumPy array of an object by `numpy.from_dlpack`, which calls its `__dlpack__`. The bytes of
+/// records are a last axis. With `no_copy`, it is over the memory of the object itself.
 ///
 /// # Errors
 ///
 /// `TypeError` for memory that is not on the host, and for a dtype that NumPy does not import;
-/// those of `numpy.from_dlpack`.
-pub(super) fn array_of(
-    object: Borrowed<'_, 'static, PyAny>,
-    class: &'static ClassVTable,
-) -> PyResult<Bound<'static, PyAny>> {
-    as_records(import(object, class, None)?, object, class)
-}
-
-/// Converts the bytes of records to records.
-fn as_records(
-    array: Bound<'static, PyAny>,
-    object: Borrowed<'_, 'static, PyAny>,
-    class: &'static ClassVTable,
-) -> PyResult<Bound<'static, PyAny>> {
-    match with_tensor(object, class, |view| Ok(view.record))? {
-        Some(record) => records_of(&array, record),
-        None => Ok(array),
-    }
-}
-
-/// As [`array_of`], of the memory of the object itself.
-fn array_without_copy(
-    object: Borrowed<'_, 'static, PyAny>,
-    class: &'static ClassVTable,
-) -> PyResult<Bound<'static, PyAny>> {
-    let py = object.py();
-    let keywords = PyDict::new(py);
-    keywords.set_item(intern!(py, "copy"), false)?;
-    let array = import(object, class, Some(&keywords)).map_err(|error| {
-        if !error.is_instance_of::<PyBufferError>(py) {
-            return error;
-        }
-        // The array API standard requires this type of `__dlpack__`, and NumPy requires
-        // `ValueError` of `__array__`.
-        let refusal = PyValueError::new_err(error.value(py).to_string());
-        refusal.set_cause(py, Some(error));
-        refusal
-    })?;
-    as_records(array, object, class)
-}
-
-/// As [`array_of`], with the bytes of records in a last axis.
+/// `ValueError` if there is no array without a copy; those of `numpy.from_dlpack`.
 pub(super) fn import(
     object: Borrowed<'_, 'static, PyAny>,
     class: &'static ClassVTable,
-    keywords: Option<&Bound<'static, PyDict>>,
+    no_copy: bool,
 ) -> PyResult<Bound<'static, PyAny>> {
     let py = object.py();
     let (device, dtype) = with_tensor(object, class, |view| Ok((view.device(), view.dtype())))?;
@@ -155,18 +114,24 @@ pub(super) fn import(
             class_name(object)?
         )));
     }
-    NumPy::get(py)?.importer(py).call((object,), keywords).map_err(|error| {
+    let keywords =
+        if no_copy { Some([(intern!(py, "copy"), false)].into_py_dict(py)?) } else { None };
+    NumPy::get(py)?.importer(py).call((object,), keywords.as_ref()).map_err(|error| {
+        let is_refusal = error.is_instance_of::<PyBufferError>(py);
         // NumPy raises `RuntimeError` without the name of the dtype.
-        let refuses =
-            error.is_instance_of::<PyBufferError>(py) || error.is_instance_of::<PyRuntimeError>(py);
-        if !refuses || is_of_numpy(dtype) {
+        let is_of_dtype = is_refusal || error.is_instance_of::<PyRuntimeError>(py);
+        let instead = if is_of_dtype && !is_of_numpy(dtype) {
+            PyTypeError::new_err(format!(
+                "expected a dtype that NumPy has, got {dtype}; use `from_dlpack` of a library that \
+                 has it, such as `torch.from_dlpack(x)`"
+            ))
+        } else if is_refusal && no_copy {
+            // The array API standard requires `BufferError` of `__dlpack__`, and NumPy requires
+            // `ValueError` of `__array__`.
+            PyValueError::new_err(error.value(py).to_string())
+        } else {
             return error;
-        }
-        let refusal = PyTypeError::new_err(format!(
-            "expected a dtype that NumPy has, got {dtype}; use `from_dlpack` of a library that \
-             has it, such as `torch.from_dlpack(x)`"
-        ));
-        refusal.set_cause(py, Some(error));
-        refusal
+        };
+        convert::caused_by(py, instead, error)
     })
 }

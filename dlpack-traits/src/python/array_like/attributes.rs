@@ -15,7 +15,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::import::is_of_numpy;
 use crate::python::array_like::buffer_protocol::{exporter_of, value};
 use crate::python::array_like::method::{Method, Object, Returned, with_tensor};
-use crate::python::convert::discard;
+use crate::python::convert::{caused_by, discard};
 use crate::python::export::export_class::ClassVTable;
 use crate::python::export::method_def::Arguments;
 use crate::python::numpy::dtype_of_record;
@@ -206,9 +206,7 @@ impl Method for ArrayInterface {
             if !refused {
                 return error;
             }
-            let missing = missing(&error.value(py));
-            missing.set_cause(py, Some(error));
-            missing
+            caused_by(py, missing(&error.value(py)), error)
         })?;
         let tensor = value(&exporter)?;
         if !tensor.is_c_contiguous() {

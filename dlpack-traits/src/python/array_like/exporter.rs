@@ -250,11 +250,8 @@ impl Format {
     }
 
     /// The name in the array interface, such as `<f4`.
-    pub(super) fn type_string(&self) -> Cow<'static, str> {
-        match self.dtype.and_then(type_string) {
-            Some(name) => Cow::Borrowed(name),
-            None => Cow::Owned(format!("|V{}", self.size)),
-        }
+    pub(super) fn type_string(&self) -> String {
+        self.dtype.and_then(type_string).unwrap_or_else(|| format!("|V{}", self.size))
     }
 }
 

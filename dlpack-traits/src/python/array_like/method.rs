@@ -18,7 +18,7 @@ use crate::python::array_like::exporter::outer;
 use crate::python::convert::exchange_error;
 use crate::python::export::export_class::{ClassVTable, ExportClass, PyOwner};
 use crate::python::export::method_def::{Arguments, Definition, ObjectMethod, add_to_class};
-use crate::python::export::to_capsule::waiting;
+use crate::python::interpreter::detached_if;
 use crate::stream_arg::StreamArg;
 use crate::view::TensorView;
 
@@ -96,7 +96,7 @@ pub(super) fn export(
     let (value, consumer) = (object.value(), StreamArg::unspecified());
     // Only pinned memory has pending work.
     let waits = value.device().map_err(exchange_error)? != Device::CPU;
-    let tensor = match waiting(py, waits, || value.share(consumer)) {
+    let tensor = match detached_if(py, waits, || value.share(consumer)) {
         // The storage cannot be shared, so the Python object becomes the owner.
         Err(Error::NotShareable) => export_owned(PyOwner::new(object), consumer),
         shared => shared,

@@ -33,15 +33,22 @@ pub(in crate::python) fn install<T: ExportClass>(
     class: &Bound<'_, PyType>,
     buffer_protocol: bool,
 ) -> PyResult<()> {
-    add_missing(class, &[method::<T, attributes::Len>(), method::<T, attributes::Repr>()])?;
-    add_missing(class, &[method::<T, attributes::SizeOf>()])?;
-    add_missing_property(class, method::<T, attributes::Shape>())?;
-    add_missing_property(class, method::<T, attributes::DType>())?;
-    add_missing_property(class, method::<T, attributes::NDim>())?;
-    add_missing_property(class, method::<T, attributes::Device>())?;
-    add_missing_property(class, method::<T, attributes::Size>())?;
-    add_missing_property(class, method::<T, attributes::NBytes>())?;
-    add_missing(class, &[Definition::of::<array_methods::Format>()])?;
+    let methods = [
+        method::<T, attributes::Len>(),
+        method::<T, attributes::Repr>(),
+        method::<T, attributes::SizeOf>(),
+        Definition::of::<array_methods::Format>(),
+    ];
+    let properties = [
+        method::<T, attributes::Shape>(),
+        method::<T, attributes::DType>(),
+        method::<T, attributes::NDim>(),
+        method::<T, attributes::Device>(),
+        method::<T, attributes::Size>(),
+        method::<T, attributes::NBytes>(),
+    ];
+    add_missing(class, &methods)?;
+    properties.into_iter().try_for_each(|property| add_missing_property(class, property))?;
     array_methods::install(class)?;
     if !buffer_protocol {
         return add_missing(class, &[Definition::of::<array_methods::Bytes>()]);

@@ -54,12 +54,12 @@ impl Method for ReduceEx {
                 own.name()?
             )));
         }
-        let array = import(object, class, None)?;
+        let array = import(object, class, false)?;
         let (make, arguments) = if is_contiguous(&array)? {
             (FROM_DLPACK, PyTuple::new(py, [array])?)
         } else {
             let received = own.call_method1(FROM_DLPACK, (&array,))?;
-            if !has_strides_of(&import(received.as_borrowed(), class, None)?, &array)? {
+            if !has_strides_of(&import(received.as_borrowed(), class, false)?, &array)? {
                 return Err(PyTypeError::new_err(format!(
                     "`from_dlpack` of `{name}` copies the elements into another order, so a copy \
                      of this object would have other strides; define `__reduce__` in `{name}`",

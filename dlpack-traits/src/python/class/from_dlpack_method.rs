@@ -19,7 +19,7 @@ use crate::python::export::method_def::Arguments;
 use crate::python::export::method_def::{Definition, ObjectMethod};
 use crate::python::import::from_dlpack::from_dlpack_with;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::interpreter::{LONG_COPY, copying};
+use crate::python::interpreter::{LONG_COPY, detached_if};
 
 /// A class whose objects can be created from tensors.
 pub(in crate::python) trait ImportClass:
@@ -137,7 +137,7 @@ impl<T: ImportClass> ObjectMethod for FromDLPack<T> {
             return Err(never_without_a_copy::<T>(py));
         }
         let is_long = tensor.numel() >= LONG_COPY && T::copies(&tensor);
-        let value = copying(py, is_long, || <T as DLPackImport>::from_dlpack(tensor))?;
+        let value = detached_if(py, is_long, || <T as DLPackImport>::from_dlpack(tensor))?;
         Ok(Bound::new(py, value)?.into_any())
     }
 }

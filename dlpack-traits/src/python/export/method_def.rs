@@ -172,8 +172,7 @@ pub(in crate::python) fn add_to_class(
             "`{name}` cannot be added to `{class_name}`: a class of tensors must not be \
              `immutable_type`"
         ));
-        error.set_cause(class.py(), Some(cause));
-        error
+        convert::caused_by(class.py(), error, cause)
     })
 }
 

@@ -28,7 +28,8 @@ use crate::python::convert::exchange_error;
 use crate::python::export::dlpack_methods::ClassMethods;
 use crate::python::export::export_plan::CopyMode;
 use crate::python::export::request::{Keywords, request};
-use crate::python::export::to_capsule::{encapsulate, waiting};
+use crate::python::export::to_capsule::encapsulate;
+use crate::python::interpreter::detached_if;
 use crate::storage::Storage;
 
 /// An imported tensor as a Python object.
@@ -128,8 +129,8 @@ fn export<E: DLPackExport + Send + 'static>(
     let taken = tensor.lock().unwrap_or_else(PoisonError::into_inner).take();
     let tensor = taken.ok_or_else(|| PyBufferError::new_err("the tensor was exported already"))?;
     // The host waits if the consumer passes no stream.
-    let managed =
-        waiting(py, !device.is_host(), || export_owned(tensor, stream)).map_err(exchange_error)?;
+    let managed = detached_if(py, !device.is_host(), || export_owned(tensor, stream))
+        .map_err(exchange_error)?;
     let capsule = encapsulate(py, managed, plan.capsule).map_err(exchange_error)?;
     // SAFETY: `capsule` is a new reference, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, capsule) }.map(Bound::unbind)

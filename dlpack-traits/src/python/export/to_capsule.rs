@@ -6,7 +6,6 @@
 //! on the CPU do not pay for that.
 
 use pyo3::ffi::PyObject;
-use pyo3::marker::Ungil;
 use pyo3::prelude::*;
 
 use crate::backend::{Backends, copy_to_device, copy_to_host};
@@ -18,7 +17,7 @@ use crate::python::capsule;
 use crate::python::convert::exchange_error;
 use crate::python::export::export_class::{DynExport, ErasedRef, PyOwner};
 use crate::python::export::export_plan::{Capsule, CopyMode, Plan, Refusal};
-use crate::python::interpreter::{LONG_COPY, detached};
+use crate::python::interpreter::{LONG_COPY, detached_if};
 use crate::stream_arg::StreamArg;
 
 /// Exports the tensor of an object, which stays usable, in a capsule. Returns NULL with
@@ -37,12 +36,11 @@ pub(in crate::python) fn export<B: Backends>(
         // A legacy capsule cannot be read-only, so no reference is counted for one.
         return copy_instead::<B>(py, value, plan, stream, Error::ReadOnlyLegacy);
     }
+    let is_read_only = || value.tensor().is_ok_and(|view| view.is_read_only());
     // The host may have to wait for a device.
-    let shared = match waiting(py, B::HAS_STREAMS, || value.export_shared(stream)) {
+    let shared = match detached_if(py, B::HAS_STREAMS, || value.export_shared(stream)) {
         Ok(Some(tensor)) => encapsulate(py, tensor, plan.capsule),
-        Ok(None) if plan.capsule == Capsule::Legacy && is_read_only(value) => {
-            Err(Error::ReadOnlyLegacy)
-        }
+        Ok(None) if plan.capsule == Capsule::Legacy && is_read_only() => Err(Error::ReadOnlyLegacy),
         Ok(None) => {
             // The Python object becomes the owner.
             let owned = export_owned(PyOwner::new(object), stream);
@@ -58,11 +56,12 @@ pub(in crate::python) fn export<B: Backends>(
 }
 
 /// Exports a copy of a tensor whose export failed with `error`, if a copy avoids the
-/// error.
+/// error: the legacy struct has no READ_ONLY flag, and a copy does not need it.
 ///
 /// # Errors
 ///
-/// `error`, if a copy would not help or is forbidden; and those of the copy.
+/// `error`, if a copy would not help or is forbidden; those of the copy; if the value does not
+/// describe a tensor, the error of its description.
 pub(in crate::python) fn copy_instead<B: Backends>(
     py: Python<'_>,
     value: &dyn DynExport,
@@ -70,7 +69,12 @@ pub(in crate::python) fn copy_instead<B: Backends>(
     stream: StreamArg<'_>,
     error: Error,
 ) -> PyResult<*mut PyObject> {
-    plan.may_copy_instead(value, error).map_err(exchange_error)?;
+    let helps = matches!(error, Error::ReadOnlyLegacy)
+        && value.device().map_err(exchange_error)? == Device::CPU
+        && plan.copy != CopyMode::Never;
+    if !helps {
+        return Err(exchange_error(error));
+    }
     copied::<B>(py, value, plan, stream)
 }
 
@@ -81,9 +85,35 @@ fn copied<B: Backends>(
     plan: Plan,
     stream: StreamArg<'_>,
 ) -> PyResult<*mut PyObject> {
-    let long = B::HAS_STREAMS || is_large(value);
-    let tensor = waiting(py, long, || plan.copied::<B>(value, stream))?;
+    let is_large = || value.tensor().is_ok_and(|view| view.numel() >= LONG_COPY);
+    let is_long = B::HAS_STREAMS || is_large();
+    let tensor = detached_if(py, is_long, || copy::<B>(value, plan, stream))?;
     encapsulate(py, tensor, plan.capsule).map_err(exchange_error)
+}
+
+/// Copies a tensor, to the requested device.
+fn copy<B: Backends>(
+    value: &dyn DynExport,
+    plan: Plan,
+    stream: StreamArg<'_>,
+) -> PyResult<ManagedTensor> {
+    let device = value.device().map_err(exchange_error)?;
+    let served = B::serves(device);
+    let to = plan.to.unwrap_or(device);
+    if served && to != Device::CPU {
+        let copy = copy_to_device::<B, _>(value, to, stream);
+        return copy.map_err(|error| match error {
+            Error::NoBackend { .. } => Refusal::Device { requested: to, own: device }.into(),
+            error => exchange_error(error),
+        });
+    }
+    plan.may_copy(device)?;
+    if device.is_host() || !served {
+        return export_copy(value, stream).map_err(exchange_error);
+    }
+    // The consumer is on the host, so its stream must be one of the host.
+    stream.host().map_err(exchange_error)?;
+    copy_to_host::<B, _>(value).map_err(exchange_error)
 }
 
 /// Puts a tensor into a capsule of the given kind. Returns NULL with an exception set if
@@ -102,71 +132,4 @@ pub(in crate::python) fn encapsulate(
         Capsule::Versioned => capsule::new(py, tensor.into()),
         Capsule::Legacy => capsule::new(py, tensor.into().into_legacy()?),
     })
-}
-
-/// Calls `run`, detached from the interpreter if it may take long.
-pub(in crate::python) fn waiting<R: Ungil>(
-    py: Python<'_>,
-    does: bool,
-    run: impl FnOnce() -> R + Ungil,
-) -> R {
-    if does { detached(py, run) } else { run() }
-}
-
-impl Plan {
-    /// Checks that a copy avoids the error of a tensor that could not be shared.
-    ///
-    /// # Errors
-    ///
-    /// `error`, if a copy does not avoid it. If the value does not describe a tensor, the
-    /// error of its description.
-    pub(in crate::python) fn may_copy_instead(
-        self,
-        tensor: &(impl DLPackExport + ?Sized),
-        error: Error,
-    ) -> Result<(), Error> {
-        match error {
-            // The legacy struct has no READ_ONLY flag; a copy does not need it.
-            Error::ReadOnlyLegacy => match tensor.tensor()?.device() {
-                Device::CPU if self.copy != CopyMode::Never => Ok(()),
-                _ => Err(error),
-            },
-            error => Err(error),
-        }
-    }
-
-    /// Exports a copy, on the requested device.
-    pub(in crate::python) fn copied<B: Backends>(
-        self,
-        tensor: &(impl DLPackExport + ?Sized),
-        stream: StreamArg<'_>,
-    ) -> PyResult<ManagedTensor> {
-        let device = tensor.tensor().map_err(exchange_error)?.device();
-        let served = B::serves(device);
-        let to = self.to.unwrap_or(device);
-        if served && to != Device::CPU {
-            let copy = copy_to_device::<B, _>(tensor, to, stream);
-            return copy.map_err(|error| match error {
-                Error::NoBackend { .. } => Refusal::Device { requested: to, own: device }.into(),
-                error => exchange_error(error),
-            });
-        }
-        self.may_copy(device)?;
-        if device.is_host() || !served {
-            return export_copy(tensor, stream).map_err(exchange_error);
-        }
-        // The consumer is on the host, so its stream must be one of the host.
-        stream.host().map_err(exchange_error)?;
-        copy_to_host::<B, _>(tensor).map_err(exchange_error)
-    }
-}
-
-/// Whether the exported tensor would be READ_ONLY.
-fn is_read_only(tensor: &(impl DLPackExport + ?Sized)) -> bool {
-    tensor.tensor().is_ok_and(|view| view.is_read_only())
-}
-
-/// Whether copying a tensor takes long enough to detach from the interpreter.
-fn is_large(tensor: &(impl DLPackExport + ?Sized)) -> bool {
-    tensor.tensor().is_ok_and(|view| view.numel() >= LONG_COPY)
 }

@@ -79,10 +79,7 @@ fn call_with_fallback<'py>(
                     discard(py, last);
                     Err(error)
                 }
-                RaisedError::Second => {
-                    last.set_cause(py, Some(error));
-                    Err(last)
-                }
+                RaisedError::Second => Err(convert::caused_by(py, last, error)),
             }
         }
     }

@@ -12,7 +12,9 @@ use pyo3::types::{PyComplex, PyType};
 use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::{ImportedTensor, is_of_numpy};
-use crate::python::convert::{class_name, discard, is_exit, ok_or_discard, ok_unless_exit};
+use crate::python::convert::{
+    caused_by, class_name, discard, is_exit, ok_or_discard, ok_unless_exit,
+};
 use crate::python::import::advice::Advice;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
@@ -233,8 +235,7 @@ fn makes_numbers(
 pub(in crate::python) fn instead_of(py: Python<'_>, first: PyErr, second: PyErr) -> PyErr {
     if first.is_instance_of::<PyAttributeError>(py) || first.is_instance_of::<PyTypeError>(py) {
         discard(py, first);
-    } else {
-        second.set_cause(py, Some(first));
+        return second;
     }
-    second
+    caused_by(py, second, first)
 }

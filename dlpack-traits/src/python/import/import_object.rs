@@ -9,12 +9,12 @@ use pyo3::types::PyCapsule;
 use crate::device::Device;
 use crate::import::{ImportError, ImportedTensor};
 use crate::python::capsule;
-use crate::python::convert::{discard, exchange_error, ok_or_discard};
+use crate::python::convert::{caused_by, discard, exchange_error, ok_or_discard};
 use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{check_mask, exporter_of};
 use crate::python::interpreter::drop_attached::{drain, watch};
-use crate::python::interpreter::{LONG_COPY, copying};
+use crate::python::interpreter::{LONG_COPY, detached_if};
 use crate::python::numpy::{self, NumPy};
 use crate::python::table::calls;
 use crate::python::table::lookup::has_lazy_bits;
@@ -98,7 +98,7 @@ fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<
     let tensor = import(object, &without_copy)?;
     if tensor.device() == Device::CPU {
         let is_long = tensor.numel() >= LONG_COPY;
-        return copying(object.py(), is_long, || tensor.to_own_copy()).map_err(exchange_error);
+        return detached_if(object.py(), is_long, || tensor.to_own_copy()).map_err(exchange_error);
     }
     drop(tensor);
     if object.is_exact_instance_of::<PyCapsule>() {
@@ -141,10 +141,7 @@ fn without_table(
                 discard(py, other);
                 Err(raised)
             }
-            Some(refused) => {
-                error.set_cause(py, Some(refused));
-                Err(error)
-            }
+            Some(refused) => Err(caused_by(py, error, refused)),
             None => Err(error),
         },
     }

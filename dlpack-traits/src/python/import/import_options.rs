@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::device::Device;
 use crate::exchange::foreign_table::ExportFunction;
 use crate::import::{ImportPolicy, ImportedTensor};
-use crate::python::table::lookup::{OfObject, export_of, foreign_table_of, table_by_address};
+use crate::python::table::lookup::{OfObject, table_by_address, table_of};
 use crate::stream_arg::{StreamArg, StreamKind};
 
 /// Options of an import: device, copy, stream. By default nothing is requested.
@@ -192,7 +192,7 @@ impl<'a> ImportOptions<'a> {
         &self,
         object: &'o Bound<'py, PyAny>,
     ) -> PyResult<Option<OfObject<'o, 'py, ExportFunction>>> {
-        match export_of(object)? {
+        match table_of(object)?.and_then(OfObject::export) {
             None if self.addresses => self.export_by_address(object),
             export => Ok(export),
         }
@@ -204,7 +204,7 @@ impl<'a> ImportOptions<'a> {
         object: &'o Bound<'py, PyAny>,
     ) -> PyResult<Option<OfObject<'o, 'py, ExportFunction>>> {
         // A type that publishes its table in a capsule is not checked for an address.
-        if !self.addresses || foreign_table_of(&object.get_type())?.is_some() {
+        if table_of(object)?.is_some() {
             return Ok(None);
         }
         // SAFETY: 1 (an integer is 0 or the address of a table) is 1 of

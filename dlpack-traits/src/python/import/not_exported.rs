@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::{is_allowed, is_of_numpy};
-use crate::python::convert::{Bounded, class_name, is_refusal, ok_unless_exit};
+use crate::python::convert::{Bounded, caused_by, class_name, is_refusal, ok_unless_exit};
 use crate::python::import::advice::{Advice, KEEP_CONVERTED, Library, is_made_by_jax};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
@@ -47,11 +47,7 @@ pub(in crate::python) fn not_exported(
         _ => return error,
     };
     match ok_unless_exit(py, text) {
-        Ok(Some(Some(text))) => {
-            let explained = PyBufferError::new_err(text);
-            explained.set_cause(py, Some(error));
-            explained
-        }
+        Ok(Some(Some(text))) => caused_by(py, PyBufferError::new_err(text), error),
         Ok(_) => error,
         Err(exit) => exit,
     }
@@ -83,14 +79,26 @@ fn without_missing(object: &Bound<'_, PyAny>, advice: &Advice) -> PyResult<Optio
         let tensor = import_object(filled, &ImportOptions::new());
         Ok(ok_unless_exit(py, tensor)?.is_some())
     };
-    let made = filled(object, is_exported)?;
+    missing_text(object, to, is_exported)
+}
+
+/// The message for a column with missing values; `None` if `accepts` does not return `true` for the
+/// column without them.
+///
+/// # Errors
+///
+/// Those of [`filled`].
+pub(in crate::python) fn missing_text<'py>(
+    object: &Bound<'py, PyAny>,
+    to: Option<DataType>,
+    accepts: impl Fn(&Bound<'py, PyAny>) -> PyResult<bool>,
+) -> PyResult<Option<String>> {
+    let Some(filled) = filled(object, accepts)? else { return Ok(None) };
     let class = class_name(&object.get_type())?;
-    Ok(made.map(|made| {
-        format!(
-            "{}, got {class} with missing values; pass `{made}` with a value for them",
-            expected(to)
-        )
-    }))
+    let expected = expected(to);
+    Ok(Some(format!(
+        "{expected}, got {class} with missing values; pass `{filled}` with a value for them"
+    )))
 }
 
 /// How PyTorch stores the elements of a tensor that it does not export.

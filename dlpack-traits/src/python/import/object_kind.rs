@@ -15,7 +15,7 @@ use pyo3::types::{
 
 use crate::python::convert::ok_unless_exit;
 use crate::python::numpy::NumPy;
-use crate::python::table::lookup::export_of;
+use crate::python::table::lookup::{OfObject, table_of};
 use crate::python::table::owner_class::own_attribute;
 
 /// The attributes by which types without DLPack expose their elements to NumPy.
@@ -57,7 +57,8 @@ impl ObjectKind {
     pub(in crate::python) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         let class = object.get_type();
-        if matches!(ok_unless_exit(py, export_of(object))?, Some(Some(_))) {
+        let table = ok_unless_exit(py, table_of(object))?.flatten();
+        if table.and_then(OfObject::export).is_some() {
             return Ok(Self::Table);
         }
         // A subclass may set its method to `None`.

@@ -35,9 +35,9 @@ use pyo3::types::PyCFunction;
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::{Abi, Release};
 use crate::python::convert::{invalid, try_attach};
+use crate::python::interpreter::in_first_interpreter;
 use crate::python::interpreter::pending_exception::{SavedError, preserve_exception};
 use crate::python::interpreter::symbols::{Symbols, attached_to_first, is_attached};
-use crate::python::interpreter::{detached, in_first_interpreter};
 use crate::storage::{fill, try_place};
 
 /// A value that holds references to Python objects, and is dropped on an attached thread.
@@ -338,7 +338,7 @@ fn register(py: Python<'_>) -> PyResult<()> {
 fn end(py: Python<'_>, wait: bool) {
     STATE.fetch_or(ENDS, Ordering::AcqRel);
     if wait {
-        detached(py, || {
+        py.detach(|| {
             let since = Instant::now();
             while STATE.load(Ordering::Acquire) != ENDS && since.elapsed() < PATIENCE {
                 std::thread::sleep(Duration::from_millis(1));

@@ -1,5 +1,5 @@
 //! Access to the interpreter: symbols, pending exceptions, waiting and finalization. To wait for a
-//! device, and for long copies, a thread detaches from it: [`detached`]. Other interpreters of the
+//! device, and for long copies, a thread detaches from it: [`detached_if`]. Other interpreters of the
 //! process than the first are rejected: [`in_first_interpreter`].
 
 pub(in crate::python) mod drop_attached;
@@ -8,7 +8,6 @@ pub(in crate::python) mod symbols;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi as py_ffi;
-use pyo3::marker::Ungil;
 use pyo3::prelude::*;
 
 use self::symbols::is_attached;
@@ -31,30 +30,21 @@ pub(in crate::python) fn in_first_interpreter(py: Python<'_>) -> PyResult<()> {
     }
 }
 
-/// Runs a closure detached from the interpreter, so that other Python threads can run.
-pub(in crate::python) fn detached<R, F>(py: Python<'_>, run: F) -> R
-where
-    F: Ungil + FnOnce() -> R,
-    R: Ungil,
-{
-    py.detach(run)
-}
-
 /// How many elements, whatever their size, take long enough to copy that other threads should
 /// run meanwhile: some tens of microseconds.
 pub(in crate::python) const LONG_COPY: i64 = 1 << 16;
 
-/// Runs user code that copies the elements of a tensor, detached if `is_long`.
-pub(in crate::python) fn copying<R>(
+/// Runs a closure, detached from the interpreter if `is_long`, so that other Python threads can run.
+pub(in crate::python) fn detached_if<R>(
     py: Python<'_>,
     is_long: bool,
     run: impl Send + FnOnce() -> R,
 ) -> R {
     /// The result, which stays on its thread.
     struct SameThread<R>(R);
-    // SAFETY: `detached` calls the closure on the calling thread.
+    // SAFETY: `detach` calls the closure on the calling thread.
     unsafe impl<R> Send for SameThread<R> {}
-    if is_long { detached(py, || SameThread(run())).0 } else { run() }
+    if is_long { py.detach(|| SameThread(run())).0 } else { run() }
 }
 
 /// Makes frees that wait for a device detach from the interpreter while they wait.
@@ -72,5 +62,5 @@ fn wait_detached(wait: &mut (dyn FnMut() + Send)) {
     // SAFETY: 1. This thread is attached, and is attached again when this function
     // returns.
     let py = unsafe { attached() };
-    detached(py, wait);
+    py.detach(wait);
 }

@@ -13,7 +13,7 @@ use crate::export::DLPackExport;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::argument::{Access, PyTensor};
-use crate::python::convert::{discard, exchange_error, unless_missing};
+use crate::python::convert::{caused_by, discard, exchange_error, unless_missing};
 use crate::python::export::offer::{offer_once, storage_of};
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
 use crate::python::table::maker::Maker;
@@ -94,7 +94,9 @@ pub(super) fn object_like<'py>(
             let tensor =
                 if maker.is_ours() { tensor } else { without_negative_strides(py, tensor)? };
             let tensor = storage_of(tensor)?;
-            return match wrapped(py, maker, &tensor) {
+            // The object has another owner of the tensor.
+            let another = tensor.to_dlpack().map_err(exchange_error)?;
+            return match maker.make(py, another.into()) {
                 Err(error) if is_refusal(py, &error) && !is_of_library(&class)? => {
                     by_numpy_after(py, error, tensor)
                 }
@@ -199,20 +201,8 @@ fn by_numpy_after(
             discard(py, refusal);
             Ok(array)
         }
-        Err(error) => {
-            error.set_cause(py, Some(refusal));
-            Err(error)
-        }
+        Err(error) => Err(caused_by(py, error, refusal)),
     }
-}
-
-/// Creates an object with another owner of the tensor.
-fn wrapped<'py>(
-    py: Python<'py>,
-    maker: Maker,
-    tensor: &ImportedStorage,
-) -> PyResult<Bound<'py, PyAny>> {
-    maker.make(py, tensor.to_dlpack().map_err(exchange_error)?.into())
 }
 
 /// Finds the `from_dlpack` of a library.

@@ -85,7 +85,6 @@ pub(in crate::python) fn view(function: OfObject<'_, '_, ViewFunction>) -> PyRes
     let status = unsafe { function.get().get()(object.as_ptr().cast(), &raw mut tensor) };
     match outcome(py, status, true) {
         Outcome::Done => Ok(tensor),
-        Outcome::RaisedWithResult => Err(PyErr::fetch(py)),
         failure => Err(failed(py, failure, "dltensor_from_py_object_no_sync")),
     }
 }
@@ -121,7 +120,6 @@ pub(in crate::python) fn stream(
         unsafe { function.get()(device.device_type(), device.device_id(), &raw mut stream) };
     match outcome(py, status, true) {
         Outcome::Done => Ok(stream),
-        Outcome::RaisedWithResult => Err(PyErr::fetch(py)),
         failure => Err(failed(py, failure, "current_work_stream")),
     }
 }

@@ -11,10 +11,8 @@ use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction}
 use crate::python::convert::{ok_or_discard, ok_unless_exit, unless_missing};
 use crate::python::interpreter::drop_attached::watch;
 use crate::python::numpy::NumPy;
-use crate::python::table::owner_class::{
-    Found, Table, own_attribute, owner_of, passes_on, table_in,
-};
-use crate::python::table::type_cache::{Added, CachedType, Makes, TypeCache};
+use crate::python::table::owner_class::{Found, own_attribute, owner_of, passes_on, table_in};
+use crate::python::table::type_cache::{Added, CachedType, Makes, Table, TypeCache, TypeFacts};
 
 /// The cache of looked-up types. It holds a weak reference to each type in it, whose callback
 /// removes the type before it is freed, so no other type has the address of a cached type.
@@ -57,6 +55,7 @@ impl<'a, 'py, F: Copy> OfObject<'a, 'py, F> {
 }
 
 impl<'a, 'py> OfObject<'a, 'py, ForeignTable> {
+    #[inline(always)]
     pub(in crate::python) fn export(self) -> Option<OfObject<'a, 'py, ExportFunction>> {
         self.found.export.map(|found| self.with(found))
     }
@@ -71,11 +70,11 @@ impl<'a, 'py> OfObject<'a, 'py, ForeignTable> {
 /// # Errors
 ///
 /// Those of [`foreign_table_of`].
-#[inline]
+#[inline(always)]
 pub(in crate::python) fn table_of<'a, 'py>(
     object: &'a Bound<'py, PyAny>,
 ) -> PyResult<Option<OfObject<'a, 'py, ForeignTable>>> {
-    let (table, has_lazy_bits) = cached(&object.get_type())?;
+    let TypeFacts { table, has_lazy_bits, .. } = facts_of(object)?;
     Ok(read(table).map(|found| OfObject { object, found, has_lazy_bits }))
 }
 
@@ -88,20 +87,25 @@ pub(in crate::python) fn table_of<'a, 'py>(
 /// # Errors
 ///
 /// What looking up the attribute raises, other than `AttributeError`.
-#[inline]
 pub(in crate::python) fn foreign_table_of(
     class: &Bound<'_, PyType>,
 ) -> PyResult<Option<ForeignTable>> {
-    Ok(read(cached(class)?.0))
+    Ok(read(facts_of_type(class)?.table))
 }
 
-/// Returns the table of a type, and whether its objects may have lazy bits.
-#[inline]
-pub(super) fn cached(class: &Bound<'_, PyType>) -> PyResult<(Table, bool)> {
-    match REMEMBERED.table_of(class.as_ptr().cast()) {
-        Some(found) => Ok(found),
-        None => look_up(class).map(|found| (found.table, found.has_lazy_bits)),
+/// Returns what is known about the type of an object.
+#[inline(always)]
+fn facts_of(object: &Bound<'_, PyAny>) -> PyResult<TypeFacts> {
+    // The address is only compared: the type is not dereferenced.
+    match REMEMBERED.facts_of(object.get_type_ptr().cast()) {
+        Some(facts) => Ok(facts),
+        None => look_up(&object.get_type()),
     }
+}
+
+/// As [`facts_of`], for a type.
+pub(super) fn facts_of_type(class: &Bound<'_, PyType>) -> PyResult<TypeFacts> {
+    REMEMBERED.facts_of(class.as_ptr().cast()).map_or_else(|| look_up(class), Ok)
 }
 
 /// Reads a table that the cache returned.
@@ -113,24 +117,6 @@ pub(super) fn read(table: Table) -> Option<ForeignTable> {
     unsafe { ForeignTable::read(table) }
 }
 
-/// Returns the function that exports objects, from the table of an object's type.
-///
-/// # Errors
-///
-/// Those of [`foreign_table_of`].
-#[inline(always)]
-pub(in crate::python) fn export_of<'a, 'py>(
-    object: &'a Bound<'py, PyAny>,
-) -> PyResult<Option<OfObject<'a, 'py, ExportFunction>>> {
-    // The address is only compared: the type is not dereferenced.
-    let (table, has_lazy_bits) = match REMEMBERED.table_of(object.get_type_ptr().cast()) {
-        Some(found) => found,
-        None => cached(&object.get_type())?,
-    };
-    let export = read(table).and_then(|table| table.export);
-    Ok(export.map(|found| OfObject { object, found, has_lazy_bits }))
-}
-
 /// Whether an object may have bits that an export drops.
 ///
 /// # Errors
@@ -138,10 +124,7 @@ pub(in crate::python) fn export_of<'a, 'py>(
 /// Those of [`foreign_table_of`].
 #[inline]
 pub(in crate::python) fn has_lazy_bits(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(match REMEMBERED.table_of(object.get_type_ptr().cast()) {
-        Some(found) => found.1,
-        None => cached(&object.get_type())?.1,
-    })
+    Ok(facts_of(object)?.has_lazy_bits)
 }
 
 /// Whether an object requires a gradient, and its type has an exchange table. PyTorch's
@@ -154,11 +137,7 @@ pub(in crate::python) fn has_lazy_bits(object: &Bound<'_, PyAny>) -> PyResult<bo
 ///
 /// Those of [`foreign_table_of`], and what the getter raises.
 pub(in crate::python) fn requires_grad(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let has_grad = match REMEMBERED.has_grad(object.get_type_ptr().cast()) {
-        Some(has_grad) => has_grad,
-        None => look_up(&object.get_type())?.has_grad,
-    };
-    if !has_grad {
+    if !facts_of(object)?.has_grad {
         return Ok(false);
     }
     let py = object.py();
@@ -166,12 +145,11 @@ pub(in crate::python) fn requires_grad(object: &Bound<'_, PyAny>) -> PyResult<bo
 }
 
 #[cold]
-fn look_up(class: &Bound<'_, PyType>) -> PyResult<CachedType> {
+fn look_up(class: &Bound<'_, PyType>) -> PyResult<TypeFacts> {
     watch(class.py());
     // Imports read NumPy's arrays without a call of `__dlpack__` once this has found NumPy.
     ok_unless_exit(class.py(), NumPy::is_array_class(class))?;
-    let mut known = CachedType::without_table(class.as_ptr().cast());
-    known.has_lazy_bits = may_have_lazy_bits(class)?;
+    let mut known = TypeFacts { has_lazy_bits: may_have_lazy_bits(class)?, ..TypeFacts::NONE };
     let capsule = find(class)?;
     known.has_lazy_bits |= capsule.is_none() && passes_on_dlpack(class)?;
     if let Some(capsule) = capsule {
@@ -190,7 +168,7 @@ fn look_up(class: &Bound<'_, PyType>) -> PyResult<CachedType> {
     Ok(known)
 }
 
-/// Whether objects of a type may have the bits of [`lazy_bits`](crate::python::table::lazy_bits).
+/// Whether objects of a type may have the bits of [`check_lazy_bits`](crate::python::table::calls::check_lazy_bits).
 fn may_have_lazy_bits(class: &Bound<'_, PyType>) -> PyResult<bool> {
     Ok(own_attribute(class, "is_neg")?.is_some() && own_attribute(class, "resolve_neg")?.is_some())
 }
@@ -230,7 +208,7 @@ pub(in crate::python) fn remember_own(
     let Some(table) = table_in(capsule) else { return };
     belongs_to(capsule, table, class, Found::Shared);
     set_makes(table, |_| makes);
-    remember(class, CachedType { table, ..CachedType::without_table(class.as_ptr().cast()) });
+    remember(class, TypeFacts { table, ..TypeFacts::NONE });
 }
 
 /// How a table creates objects.
@@ -244,13 +222,16 @@ pub(super) fn set_makes(table: Table, change: impl Fn(Makes) -> Makes) {
 }
 
 /// Caches what was found for a class.
-fn remember(class: &Bound<'_, PyType>, known: CachedType) {
+fn remember(class: &Bound<'_, PyType>, facts: TypeFacts) {
     let py = class.py();
     let reference = callback(py).and_then(|callback| PyWeakrefReference::new_with(class, callback));
     let Some(reference) = ok_or_discard(py, reference) else { return };
     // The cache owns this reference.
     let reference = reference.into_ptr().cast();
-    drop_reference(py, REMEMBERED.put(CachedType { reference, ..known }));
+    drop_reference(
+        py,
+        REMEMBERED.put(CachedType { class: class.as_ptr().cast(), reference, facts }),
+    );
 }
 
 /// The function that weak references to types call with themselves.

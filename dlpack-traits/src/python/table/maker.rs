@@ -17,9 +17,8 @@ use crate::ffi::DLManagedTensorVersioned;
 use crate::import::ImportedTensor;
 use crate::managed::{ManagedStruct, ManagedTensor};
 use crate::python::table::calls::{failed, outcome};
-use crate::python::table::lookup::{self, cached, read};
-use crate::python::table::owner_class::Table;
-use crate::python::table::type_cache::Makes;
+use crate::python::table::lookup::{self, facts_of_type, read};
+use crate::python::table::type_cache::{Makes, Table, TypeFacts};
 
 /// How many relays of a table may be lost, each of 112 bytes. After that its class is treated as
 /// one without a table: the `from_dlpack` of its library makes the objects, if there is one.
@@ -72,7 +71,7 @@ impl Maker {
     /// Those of [`foreign_table_of`](super::lookup::foreign_table_of).
     pub(in crate::python) fn of(class: &Bound<'_, PyType>) -> PyResult<Option<Self>> {
         // Only PyTorch has lazy bits.
-        let (table, is_pytorch) = cached(class)?;
+        let TypeFacts { table, has_lazy_bits: is_pytorch, .. } = facts_of_type(class)?;
         let Some(function) = read(table).and_then(|table| table.wrap) else { return Ok(None) };
         let library = match lookup::makes(table) {
             Makes::Nothing | Makes::Foreign(MOST_LOST..) => return Ok(None),
@@ -85,7 +84,7 @@ impl Maker {
 
     /// Whether the class has a table of this crate that makes no objects.
     pub(in crate::python) fn is_missing_in_ours(class: &Bound<'_, PyType>) -> bool {
-        matches!(cached(class), Ok((table, _)) if matches!(lookup::makes(table), Makes::Nothing))
+        matches!(facts_of_type(class), Ok(facts) if lookup::makes(facts.table) == Makes::Nothing)
     }
 
     /// Whether this crate made the table.

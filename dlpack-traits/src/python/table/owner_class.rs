@@ -18,15 +18,12 @@ use alloc::vec::Vec;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyFunction, PyTuple, PyType};
+use pyo3::types::{PyFunction, PyString, PyTuple, PyType};
 
 use crate::exchange::CAPSULE;
-use crate::ffi::DLPackExchangeAPIHeader;
 use crate::python::capsule::pointer_named;
 use crate::python::convert::ok_unless_exit;
-
-/// The address of a table.
-pub(in crate::python) type Table = *mut DLPackExchangeAPIHeader;
+use crate::python::table::type_cache::Table;
 
 /// Returns the table of a capsule with the right name; `None` for any other object.
 pub(in crate::python) fn table_in(object: &Bound<'_, PyAny>) -> Option<Table> {
@@ -87,17 +84,18 @@ pub(in crate::python) fn own_attribute<'py>(
     class: &Bound<'py, PyType>,
     name: &str,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let classes = Classes::of(class.py())?;
+    let py = class.py();
+    let (classes, name) = (Classes::of(py)?, PyString::new(py, name));
     let read = || -> PyResult<Option<Bound<'py, PyAny>>> {
         for base in &classes.order(class)? {
-            let own = classes.own(&base)?;
-            if own.contains(name)? {
-                return own.get_item(name).map(Some);
+            let found = classes.own(&base, &name)?;
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)
     };
-    Ok(ok_unless_exit(class.py(), read())?.flatten())
+    Ok(ok_unless_exit(py, read())?.flatten())
 }
 
 /// Whether objects of a class pass on attributes of another object: by a `__getattr__`, by a
@@ -170,9 +168,14 @@ impl<'py> Classes<'py> {
         })
     }
 
-    /// Returns the attributes of a class itself.
-    fn own(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.attributes.call_method1(intern!(class.py(), "__get__"), (class,))
+    /// Returns an attribute of a class itself.
+    fn own(
+        &self,
+        class: &Bound<'py, PyAny>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let own = self.attributes.call_method1(intern!(class.py(), "__get__"), (class,))?;
+        if own.contains(name)? { own.get_item(name).map(Some) } else { Ok(None) }
     }
 
     /// Returns the method resolution order of a class.
@@ -189,11 +192,11 @@ impl<'py> Classes<'py> {
     fn has(&self, class: &Bound<'py, PyAny>, table: Table) -> PyResult<bool> {
         let py = class.py();
         let read = || -> PyResult<bool> {
-            let own = self.own(class)?;
             for name in
                 [intern!(py, "__dlpack_c_exchange_api__"), intern!(py, "__c_dlpack_exchange_api__")]
             {
-                if own.contains(name)? && table_in(&own.get_item(name)?) == Some(table) {
+                let own = self.own(class, name)?;
+                if own.is_some_and(|own| table_in(&own) == Some(table)) {
                     return Ok(true);
                 }
             }
@@ -212,16 +215,13 @@ impl<'py> Classes<'py> {
     fn is_copy(&self, class: &Bound<'py, PyAny>, original: &Bound<'py, PyAny>) -> PyResult<bool> {
         let py = class.py();
         let read = || -> PyResult<bool> {
-            let own = self.own(class)?;
             for name in [intern!(py, "__dict__"), intern!(py, "__weakref__")] {
-                if own.contains(name)? {
-                    let value = own.get_item(name)?;
-                    // Python code cannot choose what such a descriptor returns here.
-                    if value.get_type().is(self.attributes.get_type())
-                        && value.getattr(intern!(py, "__objclass__"))?.is(original)
-                    {
-                        return Ok(true);
-                    }
+                let Some(value) = self.own(class, name)? else { continue };
+                // Python code cannot choose what such a descriptor returns here.
+                if value.get_type().is(self.attributes.get_type())
+                    && value.getattr(intern!(py, "__objclass__"))?.is(original)
+                {
+                    return Ok(true);
                 }
             }
             Ok(false)

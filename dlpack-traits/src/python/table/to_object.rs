@@ -16,7 +16,7 @@ use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
 use crate::python::convert::{exchange_error, ok_unless_exit, unless_missing};
 use crate::python::export::offer::{offer, storage_of};
-use crate::python::interpreter::{LONG_COPY, copying};
+use crate::python::interpreter::{LONG_COPY, detached_if};
 use crate::python::numpy::{NumPy, array_of};
 use crate::python::table::maker::Maker;
 
@@ -233,7 +233,7 @@ pub(in crate::python) fn without_negative_strides(
         return Ok(tensor);
     }
     let tensor = tensor.import().map_err(exchange_error)?;
-    copying(py, tensor.numel() >= LONG_COPY, || tensor.to_own_copy())
+    detached_if(py, tensor.numel() >= LONG_COPY, || tensor.to_own_copy())
         .and_then(ImportedStorage::new)
         .and_then(|copy: ImportedStorage| copy.into_dlpack())
         .map_err(exchange_error)

@@ -6,38 +6,38 @@
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 use crate::ffi::DLPackExchangeAPIHeader;
 
 /// The address of a table.
-type Table = *mut DLPackExchangeAPIHeader;
+pub(crate) type Table = *mut DLPackExchangeAPIHeader;
 
-/// A type; its exchange table, NULL if it has none; whether the type has a table and an
-/// attribute `requires_grad`, as PyTorch's tensors do; and whether its objects may have bits
-/// that an export drops ([`lazy_bits`](crate::python::table::lazy_bits)).
+/// What an import needs about a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CachedType {
-    pub(crate) class: *mut c_void,
-    /// The weak reference that removes the type when it dies; NULL before it is cached.
-    pub(crate) reference: *mut c_void,
+pub(crate) struct TypeFacts {
+    /// The exchange table; NULL if there is none.
     pub(crate) table: Table,
+    /// Whether it has a table and an attribute `requires_grad`, as PyTorch's tensors do.
     pub(crate) has_grad: bool,
+    /// Whether its objects may have bits that an export drops
+    /// ([`check_lazy_bits`](crate::python::table::calls::check_lazy_bits)).
     pub(crate) has_lazy_bits: bool,
 }
 
-impl CachedType {
-    /// A type without a table.
-    pub(crate) const fn without_table(class: *mut c_void) -> Self {
-        Self {
-            class,
-            reference: ptr::null_mut(),
-            table: ptr::null_mut(),
-            has_grad: false,
-            has_lazy_bits: false,
-        }
-    }
+impl TypeFacts {
+    /// Those of a type without a table.
+    pub(crate) const NONE: Self =
+        Self { table: ptr::null_mut(), has_grad: false, has_lazy_bits: false };
+}
+
+/// A type, and the weak reference that removes it when it dies; NULL before it is cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CachedType {
+    pub(crate) class: *mut c_void,
+    pub(crate) reference: *mut c_void,
+    pub(crate) facts: TypeFacts,
 }
 
 /// A small hash table of types, read without a lock, with or without a GIL, and the list
@@ -94,9 +94,12 @@ struct Slot {
     class: AtomicPtr<c_void>,
     reference: AtomicPtr<c_void>,
     table: AtomicPtr<DLPackExchangeAPIHeader>,
-    has_grad: AtomicBool,
-    has_lazy_bits: AtomicBool,
+    /// [`HAS_GRAD`] and [`HAS_LAZY_BITS`].
+    flags: AtomicU8,
 }
+
+const HAS_GRAD: u8 = 1;
+const HAS_LAZY_BITS: u8 = 2;
 
 impl TypeCache {
     pub(crate) const fn new() -> Self {
@@ -107,23 +110,10 @@ impl TypeCache {
         }
     }
 
-    /// Returns the table of a type, NULL if it has none, and whether its objects may have
-    /// lazy bits. Returns `None` if the type is not cached.
+    /// Returns `None` for a type that is not cached.
     #[inline]
-    pub(crate) fn table_of(&self, class: *mut c_void) -> Option<(Table, bool)> {
-        let fields = |slot: &Slot| {
-            (slot.table.load(Ordering::Relaxed), slot.has_lazy_bits.load(Ordering::Relaxed))
-        };
-        places(class).into_iter().find_map(|place| self.places.get(place)?.read(class, fields))
-    }
-
-    /// Whether a type has a table and an attribute `requires_grad`. Returns `None` if the
-    /// type is not cached.
-    #[inline]
-    pub(crate) fn has_grad(&self, class: *mut c_void) -> Option<bool> {
-        places(class).into_iter().find_map(|place| {
-            self.places.get(place)?.read(class, |slot| slot.has_grad.load(Ordering::Relaxed))
-        })
+    pub(crate) fn facts_of(&self, class: *mut c_void) -> Option<TypeFacts> {
+        places(class).into_iter().find_map(|place| self.places.get(place)?.read(class))
     }
 
     /// Returns the addresses of the classes to which a table belongs: one, or several if
@@ -172,7 +162,12 @@ impl TypeCache {
     pub(crate) fn remove(&self, reference: *mut c_void) -> Option<CachedType> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = self.places.iter().find(|slot| ptr::eq(slot.load().reference, reference))?;
-        Some(slot.replace(CachedType::without_table(ptr::null_mut())))
+        let nothing = ptr::null_mut();
+        Some(slot.replace(CachedType {
+            class: nothing,
+            reference: nothing,
+            facts: TypeFacts::NONE,
+        }))
     }
 
     /// Caches a type. A returned type was evicted, or was not added; the caller owns its
@@ -208,22 +203,31 @@ impl Slot {
             class: AtomicPtr::new(ptr::null_mut()),
             reference: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
-            has_grad: AtomicBool::new(false),
-            has_lazy_bits: AtomicBool::new(false),
+            flags: AtomicU8::new(0),
         }
     }
 
-    /// Reads fields of a slot, if the slot is that of a class and is not being written.
-    /// The class, the table and one flag are the loads that every import needs.
+    /// Reads a slot, if it is that of a class and is not being written. Its loads are those that
+    /// every import needs.
     #[inline]
-    fn read<T>(&self, class: *mut c_void, field: impl FnOnce(&Self) -> T) -> Option<T> {
+    fn read(&self, class: *mut c_void) -> Option<TypeFacts> {
         let before = self.sequence.load(Ordering::Acquire);
         let found = self.class.load(Ordering::Relaxed);
-        let value = field(self);
+        let value = self.facts();
         // The fields must be loaded before the sequence is loaded again.
         fence(Ordering::Acquire);
         let after = self.sequence.load(Ordering::Relaxed);
         (before == after && before & 1 == 0 && ptr::eq(found, class)).then_some(value)
+    }
+
+    #[inline]
+    fn facts(&self) -> TypeFacts {
+        let flags = self.flags.load(Ordering::Relaxed);
+        TypeFacts {
+            table: self.table.load(Ordering::Relaxed),
+            has_grad: flags & HAS_GRAD != 0,
+            has_lazy_bits: flags & HAS_LAZY_BITS != 0,
+        }
     }
 
     /// Reads a slot. The caller holds the lock, so no other thread writes.
@@ -231,9 +235,7 @@ impl Slot {
         CachedType {
             class: self.class.load(Ordering::Relaxed),
             reference: self.reference.load(Ordering::Relaxed),
-            table: self.table.load(Ordering::Relaxed),
-            has_grad: self.has_grad.load(Ordering::Relaxed),
-            has_lazy_bits: self.has_lazy_bits.load(Ordering::Relaxed),
+            facts: self.facts(),
         }
     }
 
@@ -246,9 +248,11 @@ impl Slot {
         fence(Ordering::Release);
         self.class.store(new.class, Ordering::Relaxed);
         self.reference.store(new.reference, Ordering::Relaxed);
-        self.table.store(new.table, Ordering::Relaxed);
-        self.has_grad.store(new.has_grad, Ordering::Relaxed);
-        self.has_lazy_bits.store(new.has_lazy_bits, Ordering::Relaxed);
+        let TypeFacts { table, has_grad, has_lazy_bits } = new.facts;
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        let flags = flag(has_grad, HAS_GRAD) | flag(has_lazy_bits, HAS_LAZY_BITS);
+        self.table.store(table, Ordering::Relaxed);
+        self.flags.store(flags, Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
         old
     }
@@ -265,9 +269,11 @@ mod tests {
         CachedType {
             class: ptr::without_provenance_mut(address * 16),
             reference: ptr::without_provenance_mut(address * 16 + 2),
-            table: ptr::without_provenance_mut(address * 16 + 1),
-            has_grad: address % 2 == 1,
-            has_lazy_bits: address % 3 == 1,
+            facts: TypeFacts {
+                table: ptr::without_provenance_mut(address * 16 + 1),
+                has_grad: address % 2 == 1,
+                has_lazy_bits: address % 3 == 1,
+            },
         }
     }
 
@@ -277,24 +283,23 @@ mod tests {
         let mut alive = BTreeSet::new();
         for address in 1..if cfg!(miri) { 300 } else { 2_000 } {
             let new = known(address);
-            assert_eq!(remembered.table_of(new.class), None);
+            assert_eq!(remembered.facts_of(new.class), None);
             let old = remembered.put(new);
             alive.insert(address);
             if let Some(old) = old {
                 assert!(alive.remove(&(old.class.addr() / 16)));
-                assert_eq!(remembered.table_of(old.class), None);
+                assert_eq!(remembered.facts_of(old.class), None);
             }
-            assert_eq!(remembered.table_of(new.class), Some((new.table, new.has_lazy_bits)));
+            assert_eq!(remembered.facts_of(new.class), Some(new.facts));
         }
         assert!(alive.len() <= PLACES && alive.len() > PLACES / 2, "{}", alive.len());
         for address in alive {
             let known = known(address);
-            assert_eq!(remembered.table_of(known.class), Some((known.table, known.has_lazy_bits)));
-            assert_eq!(remembered.has_grad(known.class), Some(known.has_grad));
+            assert_eq!(remembered.facts_of(known.class), Some(known.facts));
             assert_eq!(remembered.put(known), Some(known), "it is there already");
             assert_eq!(remembered.remove(known.reference), Some(known));
             assert_eq!(remembered.remove(known.reference), None);
-            assert_eq!(remembered.table_of(known.class), None);
+            assert_eq!(remembered.facts_of(known.class), None);
         }
     }
 
@@ -302,19 +307,19 @@ mod tests {
     fn owners_are_kept_and_alone() {
         let remembered = TypeCache::new();
         let [one, other, third] = [1, 2, 3].map(known);
-        assert_eq!(remembered.add_owner(one.table, one.class, true), Added::New);
+        assert_eq!(remembered.add_owner(one.facts.table, one.class, true), Added::New);
         for alone in [true, false] {
-            assert_eq!(remembered.add_owner(one.table, one.class, alone), Added::Known);
+            assert_eq!(remembered.add_owner(one.facts.table, one.class, alone), Added::Known);
         }
-        assert_eq!(remembered.add_owner(one.table, other.class, true), Added::Refused);
-        assert_eq!(remembered.add_owner(other.table, other.class, true), Added::New);
-        assert_eq!(remembered.add_owner(one.table, third.class, false), Added::New);
+        assert_eq!(remembered.add_owner(one.facts.table, other.class, true), Added::Refused);
+        assert_eq!(remembered.add_owner(other.facts.table, other.class, true), Added::New);
+        assert_eq!(remembered.add_owner(one.facts.table, third.class, false), Added::New);
         for address in 1..if cfg!(miri) { 300 } else { 2_000 } {
             remembered.put(known(address));
         }
-        assert_eq!(remembered.owners_of(one.table), [one.class.addr(), third.class.addr()]);
-        assert_eq!(remembered.owners_of(other.table), [other.class.addr()]);
-        assert!(remembered.owners_of(third.table).is_empty());
+        assert_eq!(remembered.owners_of(one.facts.table), [one.class.addr(), third.class.addr()]);
+        assert_eq!(remembered.owners_of(other.facts.table), [other.class.addr()]);
+        assert!(remembered.owners_of(third.facts.table).is_empty());
     }
 
     /// Several threads each report another class as the only owner; one of them is
@@ -326,11 +331,11 @@ mod tests {
             for thread in 0..4 {
                 let remembered = &remembered;
                 scope.spawn(move || {
-                    remembered.add_owner(known(1).table, known(thread + 1).class, true)
+                    remembered.add_owner(known(1).facts.table, known(thread + 1).class, true)
                 });
             }
         });
-        assert_eq!(remembered.owners_of(known(1).table).len(), 1);
+        assert_eq!(remembered.owners_of(known(1).facts.table).len(), 1);
     }
 
     #[test]
@@ -344,12 +349,9 @@ mod tests {
                     for round in 0..rounds {
                         // Few enough types that all threads use the same few slots.
                         let mine = known((round * 7 + thread) % 5 * PLACES + 1);
-                        match remembered.table_of(mine.class) {
-                            Some(found) => assert_eq!(found, (mine.table, mine.has_lazy_bits)),
+                        match remembered.facts_of(mine.class) {
+                            Some(found) => assert_eq!(found, mine.facts),
                             None => _ = remembered.put(mine),
-                        }
-                        if let Some(found) = remembered.has_grad(mine.class) {
-                            assert_eq!(found, mine.has_grad);
                         }
                     }
                 });
