@@ -17,7 +17,7 @@ use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::{Abi, ManagedStruct, RawManaged};
 use crate::python::convert::{attached_object, clear};
 use crate::python::interpreter::drop_attached::adopt;
-use crate::python::interpreter::pending_exception::SavedError;
+use crate::python::interpreter::pending_exception::PendingAside;
 
 /// The name of a capsule that keeps a tensor alive. No consumer takes a tensor from it.
 const OWNER: &CStr = c"dlpack_traits.owner";
@@ -62,9 +62,8 @@ fn named<A: Abi>(
     // destructor is one for capsules with a tensor.
     let capsule = unsafe { ffi::PyCapsule_New(managed, name.as_ptr(), Some(destructor)) };
     if capsule.is_null() {
-        let no_memory = SavedError::set_aside(py);
+        let _no_memory = PendingAside::reporting(py);
         drop(tensor);
-        no_memory.restore(py);
     } else {
         // The capsule owns it from here on.
         let _ = tensor.into_raw();
@@ -97,11 +96,10 @@ unsafe extern "C" fn destroy<A: Abi, const IS_OWNER: bool>(capsule: *mut PyObjec
     // sets its context: it is what `named` set.
     let managed = unsafe { ffi::PyCapsule_GetContext(capsule.as_ptr()) };
     let Some(managed) = NonNull::new(managed.cast::<A>()) else { return };
-    let pending = SavedError::set_aside(capsule.py());
+    let _pending = PendingAside::reporting(capsule.py());
     // SAFETY: 1 (the struct of a handle): a capsule of this crate owns its struct as long as no
     // consumer took it, and the capsule is being destroyed.
     drop(unsafe { RawManaged::from_raw(managed) });
-    pending.restore(capsule.py());
 }
 
 /// Returns whether the capsule still has the name that says that it owns its struct.

@@ -94,7 +94,9 @@ pub(in crate::python) fn of_dtypes(
         let rank = |to: &&DataType| (is_allowed(found, **to), has_range(found, **to), digits(**to));
         // `max_by_key` returns the last of several.
         let best = expected.iter().find(keeps).or_else(|| expected.iter().rev().max_by_key(rank));
-        let advice = best.map(|&to| library.cast(tensor, to, note)).unwrap_or_default();
+        let advice = best
+            .map(|&to| library.cast((tensor.dtype(), tensor.device()), to, note))
+            .unwrap_or_default();
         let mismatch = expected_dtypes(expected, tensor.dtype());
         PyTypeError::new_err(format!("{argument}{mismatch}{note}{advice}"))
     })
@@ -241,7 +243,7 @@ pub(super) fn rejected(
 ) -> PyErr {
     match error {
         Error::ElementMismatch { requested, found } => with_advice(object, |library| {
-            let advice = library.cast(tensor, requested, "");
+            let advice = library.cast((found, tensor.device()), requested, "");
             PyTypeError::new_err(format!("expected {requested}, got {found}{advice}"))
         }),
         Error::AxesMismatch { axes } if tensor.shape().ends_with(axes) => {

@@ -79,14 +79,13 @@ impl Definition {
     /// Those of [`add_to_class`].
     pub(in crate::python) fn add_to(self, class: &Bound<'_, PyType>) -> PyResult<()> {
         let (of, method) = (class.as_type_ptr(), self.method.cast_mut());
-        let descriptor = if self.of_class {
-            // SAFETY: this thread is attached; the class is alive; the method is static, laid
-            // out as a `PyMethodDef`, and only read.
-            unsafe { py_ffi::PyDescr_NewClassMethod(of, method) }
-        } else {
-            // SAFETY: as above.
-            unsafe { py_ffi::PyDescr_NewMethod(of, method) }
+        let new = match self.of_class {
+            true => py_ffi::PyDescr_NewClassMethod,
+            false => py_ffi::PyDescr_NewMethod,
         };
+        // SAFETY: this thread is attached; the class is alive; the method is static, laid
+        // out as a `PyMethodDef`, and only read.
+        let descriptor = unsafe { new(of, method) };
         // SAFETY: this thread is attached, and the result is a new reference or NULL with an
         // exception set.
         let descriptor = unsafe { Bound::from_owned_ptr_or_err(class.py(), descriptor) }?;

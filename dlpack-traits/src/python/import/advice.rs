@@ -80,7 +80,7 @@ impl Library {
     /// The expression that applies a fix to a tensor of this dtype and device.
     fn fix(self, fix: Fix, found: DataType, device: Device) -> String {
         match fix {
-            Fix::Cast(to) => self.cast_of(found, device, to, ""),
+            Fix::Cast(to) => self.cast((found, device), to, ""),
             Fix::Contiguous(order) => format!("; pass {}", self.contiguous(order, found, device)),
         }
     }
@@ -91,18 +91,14 @@ impl Library {
         format!("pass {keep}{}", self.contiguous(Order::RowMajor, tensor.dtype(), tensor.device()))
     }
 
-    /// How to convert the elements to the type `to`; an empty text if that is not known. `note` is
-    /// [`KEEP_CONVERTED`] if the function changes them.
+    /// How to convert elements of the type `found` to the type `to`; an empty text if that is not
+    /// known. `note` is [`KEEP_CONVERTED`] if the function changes them.
     pub(in crate::python) fn cast(
         self,
-        tensor: &ImportedTensor,
+        (found, device): (DataType, Device),
         to: DataType,
         note: &str,
     ) -> String {
-        self.cast_of(tensor.dtype(), tensor.device(), to, note)
-    }
-
-    fn cast_of(self, found: DataType, device: Device, to: DataType, note: &str) -> String {
         let on_host = device.is_host();
         // The imaginary parts are left out, which a cast would do with a warning.
         let is_halved = found.is_complex() && !to.is_complex();
@@ -177,7 +173,7 @@ impl Library {
                 let part = if tensor.dtype().is_complex() { ".real" } else { "" };
                 format!("; convert with `numpy.asarray(x){part}.astype('{to}')`")
             }
-            _ => self.cast(tensor, to, ""),
+            _ => self.cast((tensor.dtype(), tensor.device()), to, ""),
         }
     }
 

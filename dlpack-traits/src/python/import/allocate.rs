@@ -7,8 +7,7 @@
 use alloc::format;
 use alloc::string::String;
 use core::ffi::{CStr, c_char, c_void};
-use core::fmt;
-use core::ptr;
+use core::{fmt, ptr};
 
 use pyo3::exceptions::{
     PyBufferError, PyMemoryError, PyNotImplementedError, PyOverflowError, PyRuntimeError,
@@ -29,7 +28,7 @@ use crate::python::convert::{exchange_error, ok_or_discard};
 use crate::python::import::device_tensor::stream_of;
 use crate::python::interpreter::drop_attached::adopt;
 use crate::python::table::lookup::foreign_table_of;
-use crate::python::table::maker::{GivenTensor, Maker};
+use crate::python::table::to_object::{GivenTensor, Maker};
 use crate::strides::{self, MAX_NDIM};
 
 /// Allocates a tensor with the allocator of a Python type, to return it as an object of

@@ -36,7 +36,7 @@ use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::{Abi, Release};
 use crate::python::convert::{invalid, try_attach};
 use crate::python::interpreter::in_first_interpreter;
-use crate::python::interpreter::pending_exception::{SavedError, preserve_exception};
+use crate::python::interpreter::pending_exception::{PendingAside, preserve_exception};
 use crate::python::interpreter::symbols::{Symbols, attached_to_first, is_attached};
 use crate::storage::{fill, try_place};
 
@@ -62,9 +62,8 @@ impl<T: 'static> DropAttached<T> {
     /// reference counts change. The value is leaked then.
     fn drop_here(&mut self) {
         let _ = try_attach(|py| {
-            let pending = SavedError::set_aside(py);
+            let _pending = PendingAside::reporting(py);
             drop(self.0.take());
-            pending.restore(py);
         });
         core::mem::forget(self.0.take());
     }
@@ -245,7 +244,7 @@ fn drain_now() {
         return;
     }
     let _ = try_attach(|py| {
-        let pending = SavedError::set_aside(py);
+        let _pending = PendingAside::reporting(py);
         let mut rest = LAST.swap(ptr::null_mut(), Ordering::Acquire);
         while !rest.is_null() {
             // SAFETY: `defer` made the node in a box. This function took the list, so no other
@@ -254,7 +253,6 @@ fn drain_now() {
             rest = node.before;
             drop(node.value);
         }
-        pending.restore(py);
     });
 }
 

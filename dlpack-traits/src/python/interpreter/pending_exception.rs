@@ -1,7 +1,7 @@
-//! Sets a pending Python exception aside while foreign code runs: [`SavedError`],
-//! [`PendingAside`], [`preserve_exception`].
+//! Sets a pending Python exception aside while other code runs: [`PendingAside`],
+//! [`preserve_exception`].
 
-use core::{mem, ptr};
+use core::ptr;
 
 use pyo3::ffi::{self, PyObject};
 use pyo3::{PyErr, Python};
@@ -19,82 +19,70 @@ pub(in crate::python) fn preserve_exception(delete: &mut dyn FnMut()) {
     }
     // SAFETY: this thread is attached, and a deleter leaves it attached.
     let py = unsafe { Python::assume_attached() };
-    let in_flight = SavedError::set_aside(py);
+    let _pending = PendingAside::reporting(py);
     delete();
-    in_flight.restore(py);
 }
 
-/// A pending exception that was set aside. All three pointers are NULL if there was none,
-/// which is nearly always the case and costs one call to check.
-pub(in crate::python) struct SavedError {
-    kind: *mut PyObject,
-    value: *mut PyObject,
-    traceback: *mut PyObject,
+/// Sets a pending exception aside, and restores it when this is dropped, also by a panic. Nearly
+/// always there is none, which costs one call to check.
+///
+/// A consumer may call a C function again after a failure without clearing its exception, as
+/// PyTorch requests buffers. Code of Python, which the function may run, would then fail. If the
+/// function fails afterwards, it raises its own exception in place of the restored one.
+pub(in crate::python) struct PendingAside<'py> {
+    py: Python<'py>,
+    /// The kind, the value and the traceback; NULL if there was no exception.
+    saved: [*mut PyObject; 3],
+    reports: bool,
 }
 
+impl<'py> PendingAside<'py> {
+    /// Without an exception to restore, one that is pending when this is dropped is left.
+    #[inline]
+    pub(in crate::python) fn new(py: Python<'py>) -> Self {
+        Self::of(py, false)
+    }
+
+    /// An exception that is pending when this is dropped is reported as unraisable.
+    #[inline]
+    pub(in crate::python) fn reporting(py: Python<'py>) -> Self {
+        Self::of(py, true)
+    }
+
+    #[inline]
+    fn of(py: Python<'py>, reports: bool) -> Self {
+        let saved = if is_pending(py) { fetch(py) } else { [ptr::null_mut(); 3] };
+        Self { py, saved, reports }
+    }
+}
+
+/// Clears the pending exception, and returns it.
+#[cold]
+#[inline(never)]
 #[allow(deprecated, reason = "from 3.12 on; the replacement is not in the stable ABI before that")]
-impl SavedError {
-    /// Clears the pending exception, if there is one, and stores it.
+fn fetch(_: Python<'_>) -> [*mut PyObject; 3] {
+    let mut saved = [ptr::null_mut(); 3];
+    let [kind, value, traceback] = &mut saved;
+    // SAFETY: this thread is attached, and the three pointers may be written.
+    unsafe { ffi::PyErr_Fetch(kind, value, traceback) };
+    saved
+}
+
+impl Drop for PendingAside<'_> {
     #[inline]
-    pub(in crate::python) fn set_aside(py: Python<'_>) -> Self {
-        if is_pending(py) { Self::fetch(py) } else { Self::nothing() }
-    }
-
-    const fn nothing() -> Self {
-        Self { kind: ptr::null_mut(), value: ptr::null_mut(), traceback: ptr::null_mut() }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn fetch(_: Python<'_>) -> Self {
-        let mut in_flight = Self::nothing();
-        // SAFETY: this thread is attached, and the three pointers may be written.
-        unsafe {
-            ffi::PyErr_Fetch(
-                &raw mut in_flight.kind,
-                &raw mut in_flight.value,
-                &raw mut in_flight.traceback,
-            );
-        }
-        in_flight
-    }
-
-    /// Restores the exception. One that is pending now is reported as unraisable.
-    #[inline]
-    pub(in crate::python) fn restore(self, py: Python<'_>) {
-        if is_pending(py) {
+    #[allow(deprecated, reason = "as for `fetch`")]
+    fn drop(&mut self) {
+        let [kind, value, traceback] = self.saved;
+        if (self.reports || !kind.is_null()) && is_pending(self.py) {
             // The report must not name an object: the object at hand may be in the middle of
             // its deallocation, and taking a reference to it would free it again.
             // SAFETY: this thread is attached, and an exception is set.
             unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
         }
-        if !self.kind.is_null() {
+        if !kind.is_null() {
             // SAFETY: this thread is attached; the three references are those that
             // `PyErr_Fetch` returned.
-            unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
-        }
-    }
-}
-
-/// Sets a pending exception aside, and restores it when this is dropped, also by a panic.
-///
-/// A consumer may call a C function again after a failure without clearing its exception, as
-/// PyTorch requests buffers. Code of Python, which the function may run, would then fail. If the
-/// function fails afterwards, it raises its own exception in place of the restored one.
-pub(in crate::python) struct PendingAside<'py>(Python<'py>, SavedError);
-
-impl<'py> PendingAside<'py> {
-    #[inline]
-    pub(in crate::python) fn new(py: Python<'py>) -> Self {
-        Self(py, SavedError::set_aside(py))
-    }
-}
-
-impl Drop for PendingAside<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if !self.1.kind.is_null() {
-            mem::replace(&mut self.1, SavedError::nothing()).restore(self.0);
+            unsafe { ffi::PyErr_Restore(kind, value, traceback) };
         }
     }
 }

@@ -212,14 +212,9 @@ fn field_difference(dtype: &Bound<'_, PyAny>, field: &FieldType) -> PyResult<Opt
         let (found, own) = (base.getattr(intern!(py, "str"))?.to_string(), type_of(field)?);
         let plain = base.getattr(intern!(py, "names"))?.is_none();
         if found != own || !plain {
-            return Ok(Some(format!("`{name}` is {} and not {}", shown(&base)?, field.dtype())));
+            return Ok(Some(format!("`{name}` is {} and not {}", base.str()?, field.dtype())));
         }
     }
     let own = field.outer_axes();
     Ok((axes != own).then(|| format!("`{name}` has the shape {axes:?} and not {own:?}")))
-}
-
-/// A dtype as NumPy prints it, with its byte order if that is not the native one.
-fn shown(dtype: &Bound<'_, PyAny>) -> PyResult<String> {
-    Ok(dtype.str()?.to_string())
 }

@@ -16,10 +16,9 @@ use crate::python::argument::{Access, PyTensor};
 use crate::python::convert::{caused_by, discard, exchange_error, unless_missing};
 use crate::python::export::offer::{offer_once, storage_of};
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
-use crate::python::table::maker::Maker;
-use crate::python::table::to_object::{Sent, offer_to, without_negative_strides};
 use crate::python::table::to_object::{
-    from_dlpack_of, from_dlpack_of_module, from_dlpack_of_name, makes_nothing,
+    Maker, Sent, from_dlpack_of, from_dlpack_of_module, from_dlpack_of_name, makes_nothing,
+    offer_to, without_negative_strides,
 };
 use crate::stream_arg::StreamArg;
 

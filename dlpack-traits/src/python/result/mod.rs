@@ -4,7 +4,7 @@
 
 mod library;
 
-use core::convert::Infallible;
+use core::convert::{Infallible, identity};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -208,80 +208,49 @@ impl<'py> IntoPyObject<'py> for PyLike<'py> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numpy<E>(pub E);
 
-impl<'py, E: DLPackExport + Send + 'static> IntoPyObject<'py> for Numpy<E> {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-    #[cfg(feature = "stubs")]
-    const OUTPUT_TYPE: pyo3::inspect::PyStaticExpr = crate::python::stubs::ANY_ARRAY;
+/// Lets a `#[pyfunction]` return values as NumPy arrays: `value` converts to what
+/// [`IntoPython::into_numpy`] takes, and the constant is the type in a stub.
+macro_rules! into_numpy {
+    ($($(#[$doc:meta])* [$($parameters:tt)*] $result:ty: $hint:expr, $value:expr;)*) => {$(
+        $(#[$doc])*
+        impl<'py, $($parameters)*> IntoPyObject<'py> for $result {
+            type Target = PyAny;
+            type Output = Bound<'py, PyAny>;
+            type Error = PyErr;
+            #[cfg(feature = "stubs")]
+            const OUTPUT_TYPE: pyo3::inspect::PyStaticExpr = $hint;
 
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.0.into_numpy(py)
-    }
+            fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                $value(self).into_numpy(py)
+            }
+        }
+    )*};
 }
 
-/// Returns a NumPy array. It is for results: an attribute needs an owner for each array, as a
-/// [`SharedTensor`] has, and this does not compile:
-///
-/// ```ignore,compile_fail
-/// use dlpack_traits::OwnedTensor;
-/// use pyo3::prelude::*;
-///
-/// #[pyclass]
-/// struct Scores {
-///     #[pyo3(get)]
-///     scores: OwnedTensor<f32>,
-/// }
-/// ```
-impl<'py, T: Element> IntoPyObject<'py> for OwnedTensor<T> {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-    #[cfg(feature = "stubs")]
-    const OUTPUT_TYPE: pyo3::inspect::PyStaticExpr = crate::python::stubs::Array::<T>::HINT;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.into_numpy(py)
-    }
-}
-
-/// Returns a NumPy array over the memory of the records.
-impl<'py, S: Storage + Send + 'static, F: Element> IntoPyObject<'py> for FieldTensor<S, F> {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-    #[cfg(feature = "stubs")]
-    const OUTPUT_TYPE: pyo3::inspect::PyStaticExpr = crate::python::stubs::Array::<F>::HINT;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.into_numpy(py)
-    }
-}
-
-/// Returns a NumPy array over the same memory.
-impl<'py, T: AnyBits, const N: usize> IntoPyObject<'py> for &SharedTensor<T, N> {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-    #[cfg(feature = "stubs")]
-    const OUTPUT_TYPE: pyo3::inspect::PyStaticExpr = crate::python::stubs::Array::<T>::HINT;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.clone().into_numpy(py)
-    }
-}
-
-/// Returns a NumPy array over the same memory.
-impl<'py, T: AnyBits, const N: usize> IntoPyObject<'py> for SharedTensor<T, N> {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-    #[cfg(feature = "stubs")]
-    const OUTPUT_TYPE: pyo3::inspect::PyStaticExpr = crate::python::stubs::Array::<T>::HINT;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.into_numpy(py)
-    }
+into_numpy! {
+    [E: DLPackExport + Send + 'static] Numpy<E>: crate::python::stubs::ANY_ARRAY, |Numpy(value)| value;
+    /// Returns a NumPy array. It is for results: an attribute needs an owner for each array, as a
+    /// [`SharedTensor`] has, and this does not compile:
+    ///
+    /// ```ignore,compile_fail
+    /// use dlpack_traits::OwnedTensor;
+    /// use pyo3::prelude::*;
+    ///
+    /// #[pyclass]
+    /// struct Scores {
+    ///     #[pyo3(get)]
+    ///     scores: OwnedTensor<f32>,
+    /// }
+    /// ```
+    [T: Element] OwnedTensor<T>: crate::python::stubs::Array::<T>::HINT, identity;
+    /// Returns a NumPy array over the memory of the records.
+    [S: Storage + Send + 'static, F: Element] FieldTensor<S, F>:
+        crate::python::stubs::Array::<F>::HINT, identity;
+    /// Returns a NumPy array over the same memory.
+    [T: AnyBits, const N: usize] SharedTensor<T, N>: crate::python::stubs::Array::<T>::HINT, identity;
+    /// Returns a NumPy array over the same memory.
+    [T: AnyBits, const N: usize] &SharedTensor<T, N>:
+        crate::python::stubs::Array::<T>::HINT, SharedTensor::clone;
 }
 
 /// Allocates the result of a function, to be returned as an object of the library of an

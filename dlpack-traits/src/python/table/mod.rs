@@ -3,7 +3,6 @@
 
 pub(in crate::python) mod calls;
 pub(in crate::python) mod lookup;
-pub(in crate::python) mod maker;
 pub(in crate::python) mod owner_class;
 pub(in crate::python) mod to_object;
 pub(in crate::python) mod type_cache;
