@@ -90,43 +90,17 @@ impl Storage for Never {
     }
 }
 
-/// A storage that makes another owner of the same memory, whose type is known.
-pub trait SharedHandle {
-    type Owner: Storage + Send + 'static;
-
-    /// Returns another owner.
-    fn another(&self) -> Self::Owner;
-}
+/// A storage whose clone is another owner of the same memory.
+pub trait SharedHandle: Storage + Clone + Send + 'static {}
 
 /// Not for every `Arc`: method resolution does not compare lifetimes, so it would select this
 /// trait for an `Arc` of a type that may not be `'static`, and the borrow checker would then
 /// reject the enum.
-impl<T: Element> SharedHandle for Arc<[T]> {
-    type Owner = Self;
+impl<T: Element> SharedHandle for Arc<[T]> {}
 
-    #[inline(always)]
-    fn another(&self) -> Self {
-        Arc::clone(self)
-    }
-}
+impl<T: AnyBits> SharedHandle for SharedBuffer<T> {}
 
-impl<T: AnyBits> SharedHandle for SharedBuffer<T> {
-    type Owner = Self;
-
-    #[inline(always)]
-    fn another(&self) -> Self {
-        self.clone()
-    }
-}
-
-impl<T: ImportedElement> SharedHandle for ImportedStorage<T> {
-    type Owner = Self;
-
-    #[inline(always)]
-    fn another(&self) -> Self {
-        self.clone()
-    }
-}
+impl<T: ImportedElement> SharedHandle for ImportedStorage<T> {}
 
 /// The storage in a variant.
 ///
@@ -147,19 +121,15 @@ pub mod sharing {
 }
 
 /// The first choice: a `SharedHandle`.
-pub trait ByHandle {
-    type Owner;
-
+pub trait ByHandle<S> {
     /// Returns another owner.
-    fn __dlpack_share(self) -> Option<Self::Owner>;
+    fn __dlpack_share(self) -> Option<S>;
 }
 
-impl<S: SharedHandle + ?Sized> ByHandle for Sharer<'_, S> {
-    type Owner = S::Owner;
-
+impl<S: SharedHandle> ByHandle<S> for Sharer<'_, S> {
     #[inline(always)]
-    fn __dlpack_share(self) -> Option<S::Owner> {
-        Some(self.0.another())
+    fn __dlpack_share(self) -> Option<S> {
+        Some(self.0.clone())
     }
 }
 

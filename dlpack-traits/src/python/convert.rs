@@ -168,27 +168,17 @@ pub(super) fn panicked() -> PyErr {
     PyRuntimeError::new_err("the Rust code that describes this tensor panicked")
 }
 
-/// Returns the token of the attached thread.
+/// Returns the object of a call from Python.
 ///
 /// # Safety
 ///
 /// 1. The calling thread is attached, and stays so for `'py`; what is taken out of that
 ///    lifetime attaches before it touches Python.
-pub(super) unsafe fn attached<'py>() -> Python<'py> {
-    // SAFETY: by 1.
-    unsafe { Python::assume_attached() }
-}
-
-/// Returns the object of a call from Python.
-///
-/// # Safety
-///
-/// 1. As for [`attached`].
 /// 2. `object` is alive for `'a`.
 #[inline(always)]
 pub(super) unsafe fn attached_object<'a, 'py>(object: *mut PyObject) -> Borrowed<'a, 'py, PyAny> {
     // SAFETY: 1. Guaranteed by our caller's 1.
-    let py = unsafe { attached() };
+    let py = unsafe { Python::assume_attached() };
     // SAFETY: guaranteed by our caller's 2.
     unsafe { Borrowed::from_ptr(py, object) }
 }
@@ -267,29 +257,39 @@ pub(super) fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
         || error.is_instance_of::<PyValueError>(py)
 }
 
+/// Returns the value; `None` for an exception that does not reach the caller, which is dropped at once.
+///
+/// # Errors
+///
+/// An exception that reaches the caller.
+pub(super) fn ok_unless<T>(
+    py: Python<'_>,
+    result: PyResult<T>,
+    reaches_caller: impl FnOnce(&PyErr) -> bool,
+) -> PyResult<Option<T>> {
+    match result {
+        Err(error) if reaches_caller(&error) => Err(error),
+        result => Ok(ok_or_discard(py, result)),
+    }
+}
+
 /// Returns the value that Python code of an object returned; `None` for an exception that is
-/// not an exit ([`is_exit`]), which is dropped at once.
+/// not an exit ([`is_exit`]).
 ///
 /// # Errors
 ///
 /// Exits.
 pub(super) fn ok_unless_exit<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
-    match result {
-        Err(error) if is_exit(py, &error) => Err(error),
-        result => Ok(ok_or_discard(py, result)),
-    }
+    ok_unless(py, result, |error| is_exit(py, error))
 }
 
-/// Returns an attribute that code read; `None` for an `AttributeError`, which is dropped at once.
+/// Returns an attribute that code read; `None` for an `AttributeError`.
 ///
 /// # Errors
 ///
 /// Any other exception.
 pub(super) fn unless_missing<T>(py: Python<'_>, attribute: PyResult<T>) -> PyResult<Option<T>> {
-    match attribute {
-        Err(error) if !error.is_instance_of::<PyAttributeError>(py) => Err(error),
-        attribute => Ok(ok_or_discard(py, attribute)),
-    }
+    ok_unless(py, attribute, |error| !error.is_instance_of::<PyAttributeError>(py))
 }
 
 /// Converts a pair of integers to a device. Errors call the argument `what`.
@@ -346,15 +346,9 @@ pub(super) fn integer(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
 ///
 /// Any other error: Python code of the value raised it, and it is meant for the caller.
 fn unless_unfit<T>(py: Python<'_>, converted: PyResult<T>) -> PyResult<Option<T>> {
-    match converted {
-        Err(error)
-            if !error.is_instance_of::<PyTypeError>(py)
-                && !error.is_instance_of::<PyOverflowError>(py) =>
-        {
-            Err(error)
-        }
-        converted => Ok(ok_or_discard(py, converted)),
-    }
+    ok_unless(py, converted, |error| {
+        !error.is_instance_of::<PyTypeError>(py) && !error.is_instance_of::<PyOverflowError>(py)
+    })
 }
 
 pub(super) fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -267,13 +267,10 @@ impl Requirement<'_> {
                 }),
                 _ => Ok(()),
             },
-            Self::Contiguous(order) => {
+            Self::Contiguous(order) | Self::Compact(order) => {
+                let no_strides = matches!(self, Self::Compact(_));
                 let compact = is_compact(tensor, shape, order);
-                require(compact, || MismatchKind::Contiguous { order, no_strides: false })
-            }
-            Self::Compact(order) => {
-                let compact = is_compact(tensor, shape, order);
-                require(compact, || MismatchKind::Contiguous { order, no_strides: true })
+                require(compact, || MismatchKind::Contiguous { order, no_strides })
             }
             Self::Kept(_) => Self::Compact(ROW_MAJOR).meets(tensor, shape),
             Self::Pitched(order) => {

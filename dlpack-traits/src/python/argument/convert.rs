@@ -14,7 +14,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::{AreStored, CastError, ImportedElement, ImportedTensor};
 use crate::python::convert::{
-    Bounded, class_name, discard, is_exit, is_refusal, is_without_memory,
+    Bounded, class_name, discard, is_exit, is_refusal, is_without_memory, ok_unless,
 };
 use crate::python::import::advice::Advice;
 use crate::python::import::from_dlpack::from_dlpack;
@@ -171,13 +171,9 @@ fn or_missing(object: &Bound<'_, PyAny>, to: Option<DataType>, error: PyErr) -> 
         return error;
     }
     // A value that does not fit is the next error.
-    let accepts = |filled: &Bound<'_, PyAny>| match converted(filled, to) {
-        Err(error) if error.is_instance_of::<PyValueError>(py) => {
-            discard(py, error);
-            Ok(true)
-        }
-        made => made.map(|_| true),
-    };
+    let is_other = |error: &PyErr| !error.is_instance_of::<PyValueError>(py);
+    let accepts =
+        |filled: &Bound<'_, PyAny>| ok_unless(py, converted(filled, to), is_other).map(|_| true);
     match missing_text(object, to, accepts) {
         Ok(None) => error,
         Ok(Some(text)) => {
@@ -301,24 +297,21 @@ fn by_numpy<'py>(
         ('S' | 'U' | 'M' | 'm', _) => {
             return Err(mismatch::not_numbers(object, kind, &array, to));
         }
-        _ => match import_object(&array, &ImportOptions::new()) {
-            Ok(tensor) => return Ok((tensor, array)),
-            Err(error) if !is_refusal(py, &error) => return Err(error),
-            Err(error) => {
-                discard(py, error);
-                if let Some(wider) =
-                    wider(&dtype.getattr(intern!(py, "name"))?.extract::<String>()?)
-                {
-                    array.call_method1(intern!(py, "astype"), (wider,))?
-                } else if NUMBERS.contains(number) {
-                    // Another order of bytes, or strides that are not a multiple of an element.
-                    let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
-                    numpy.call_method1(intern!(py, "array"), (&array, native))?
-                } else {
-                    return Err(mismatch::not_numbers(object, kind, &array, to));
-                }
+        _ => {
+            let tensor = import_object(&array, &ImportOptions::new());
+            if let Some(tensor) = ok_unless(py, tensor, |error| !is_refusal(py, error))? {
+                return Ok((tensor, array));
             }
-        },
+            if let Some(wider) = wider(&dtype.getattr(intern!(py, "name"))?.extract::<String>()?) {
+                array.call_method1(intern!(py, "astype"), (wider,))?
+            } else if NUMBERS.contains(number) {
+                // Another order of bytes, or strides that are not a multiple of an element.
+                let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
+                numpy.call_method1(intern!(py, "array"), (&array, native))?
+            } else {
+                return Err(mismatch::not_numbers(object, kind, &array, to));
+            }
+        }
     };
     Ok((from_dlpack(&array)?, array))
 }

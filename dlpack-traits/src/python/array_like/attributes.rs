@@ -15,7 +15,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::import::is_of_numpy;
 use crate::python::array_like::buffer_protocol::{exporter_of, value};
 use crate::python::array_like::method::{Method, Object, Returned, with_tensor};
-use crate::python::convert::{caused_by, discard};
+use crate::python::convert::{caused_by, discard, ok_unless};
 use crate::python::export::export_class::ClassVTable;
 use crate::python::export::method_def::Arguments;
 use crate::python::numpy::dtype_of_record;
@@ -124,12 +124,10 @@ impl Method for DType {
         let name = dtype.to_string();
         if is_of_numpy(dtype) {
             // Without NumPy, no caller compares the result with a dtype of NumPy.
-            match py.import(intern!(py, "numpy")) {
-                Ok(numpy) => return numpy.getattr(intern!(py, "dtype"))?.call1((name,)),
-                Err(error) if error.is_instance_of::<PyModuleNotFoundError>(py) => {
-                    discard(py, error);
-                }
-                Err(error) => return Err(error),
+            let numpy = py.import(intern!(py, "numpy"));
+            let is_other = |error: &PyErr| !error.is_instance_of::<PyModuleNotFoundError>(py);
+            if let Some(numpy) = ok_unless(py, numpy, is_other)? {
+                return numpy.getattr(intern!(py, "dtype"))?.call1((name,));
             }
         }
         Ok(name.into_pyobject(py)?.into_any())

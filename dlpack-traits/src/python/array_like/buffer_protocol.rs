@@ -11,13 +11,12 @@ use core::mem::MaybeUninit;
 
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi::{self as py_ffi, PyObject};
+use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
 
 use crate::panic::catch_panic;
-use crate::python::array_like::buffer_slots::{Buffer, BufferFunctions, new_class};
+use crate::python::array_like::buffer_slots::{Buffer, BufferFunctions, install};
 use crate::python::array_like::exporter::{Exporter, format_of};
 use crate::python::array_like::method::{export, with_tensor};
 use crate::python::convert::{self, attached_object};
@@ -38,40 +37,17 @@ pub(super) fn exporter_of(
     let facts = with_tensor(object, class, |view| Ok((view.device(), view.dtype(), view.record)));
     let (device, dtype, record) = facts?;
     format_of(device, dtype, record)?;
-    let exporter = Bound::new(object.py(), Exporter::new(export(object, class)?, record)?)?;
-    buffer_class(object.py())?.call1((exporter,))
-}
-
-/// The base of the class of objects with the buffer protocol. Python code cannot create such
-/// objects, because it has no [`Exporter`].
-#[pyclass(frozen, subclass, module = "dlpack_traits", name = "BufferBase")]
-struct BufferBase {
-    exporter: Py<Exporter>,
-}
-
-#[pymethods]
-impl BufferBase {
-    #[new]
-    const fn new(exporter: Py<Exporter>) -> Self {
-        Self { exporter }
+    let (py, exporter) = (object.py(), Exporter::new(export(object, class)?, record)?);
+    if INSTALLED.get(py).is_none() {
+        // Outside of the lock of the cell, because Python code may run meanwhile.
+        install(&py.get_type::<Exporter>(), functions::<Itself>())?;
+        INSTALLED.get_or_init(py, || ());
     }
+    Ok(Bound::new(py, exporter)?.into_any())
 }
 
-/// The class of objects with the buffer protocol.
-static BUFFER_CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-
-/// Returns the class of objects with the buffer protocol: [`BufferBase`] with the functions of
-/// the protocol.
-fn buffer_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    if let Some(class) = BUFFER_CLASS.get(py) {
-        return Ok(class.bind(py));
-    }
-    // Created outside of the lock of the cell, because Python code may run meanwhile.
-    let base = py.get_type::<BufferBase>();
-    let flags = py_ffi::Py_TPFLAGS_DEFAULT;
-    let class = new_class(c"dlpack_traits.Buffer", &base, flags, functions::<Itself>())?;
-    Ok(BUFFER_CLASS.get_or_init(py, || class.unbind()).bind(py))
-}
+/// Whether the class of exporters has the buffer protocol.
+static INSTALLED: PyOnceLock<()> = PyOnceLock::new();
 
 /// Returns the functions for the objects of an array-like class.
 pub(super) const fn functions_of<T: ExportClass>() -> BufferFunctions {
@@ -154,5 +130,5 @@ fn buffer_of(exporter: Bound<'_, PyAny>, flags: c_int) -> PyResult<Buffer> {
 /// Returns the exporter of an object with the buffer protocol.
 pub(super) fn value<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a Exporter> {
     let missing = |_| PyTypeError::new_err("the object has no tensor");
-    Ok(object.cast::<BufferBase>().map_err(missing)?.get().exporter.get())
+    Ok(object.cast::<Exporter>().map_err(missing)?.get())
 }

@@ -13,7 +13,7 @@
 
 use alloc::vec::Vec;
 use core::cell::Cell;
-use core::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::iter;
 use core::ptr::{self, NonNull};
 
@@ -103,46 +103,36 @@ pub(super) fn install(class: &Bound<'_, PyType>, functions: BufferFunctions) -> 
 /// Adds a class with the functions to the bases of a class.
 fn inherit(class: &Bound<'_, PyType>, functions: BufferFunctions) -> PyResult<()> {
     let py = class.py();
-    let object = py.get_type::<PyAny>();
-    let flags = py_ffi::Py_TPFLAGS_DEFAULT | py_ffi::Py_TPFLAGS_BASETYPE;
-    let base = new_class(c"dlpack_traits.BufferProtocol", &object, flags, functions)?;
     let bases = intern!(py, "__bases__");
     let others = class.getattr(bases)?.cast_into::<PyTuple>()?;
-    let all = iter::once(base.into_any()).chain(others.iter()).collect::<Vec<_>>();
+    let all = iter::once(class_with(py, functions)?).chain(others.iter()).collect::<Vec<_>>();
     class.setattr(bases, PyTuple::new(py, all)?)
 }
 
-/// Creates a subclass with the functions of the buffer protocol.
+/// Creates a class with the functions of the buffer protocol.
 ///
 /// PyO3 supports the buffer protocol only where the stable ABI of 3.11 or no stable ABI was
 /// requested, and this crate does not choose that.
 #[allow(clippy::cast_possible_truncation, reason = "the flags of types are 32 bits")]
-pub(super) fn new_class<'py>(
-    name: &'static CStr,
-    base: &Bound<'py, PyType>,
-    flags: c_ulong,
-    functions: BufferFunctions,
-) -> PyResult<Bound<'py, PyType>> {
-    let py = base.py();
+fn class_with(py: Python<'_>, functions: BufferFunctions) -> PyResult<Bound<'_, PyAny>> {
     let mut slots = [
         py_ffi::PyType_Slot { slot: BF_GETBUFFER, pfunc: functions.get as *mut c_void },
         py_ffi::PyType_Slot { slot: BF_RELEASEBUFFER, pfunc: functions.release as *mut c_void },
         py_ffi::PyType_Slot { slot: 0, pfunc: ptr::null_mut() },
     ];
     let mut spec = py_ffi::PyType_Spec {
-        name: name.as_ptr(),
-        // That of the base.
+        name: c"dlpack_traits.BufferProtocol".as_ptr(),
+        // That of the base, `object`.
         basicsize: 0,
         itemsize: 0,
-        flags: flags as c_uint,
+        flags: (py_ffi::Py_TPFLAGS_DEFAULT | py_ffi::Py_TPFLAGS_BASETYPE) as c_uint,
         slots: slots.as_mut_ptr(),
     };
-    let bases = PyTuple::new(py, [base])?;
     // SAFETY: this thread is attached; the slots end with a zero; the name is static, and
     // Python copies the rest. The functions accept every object.
-    let class = unsafe { py_ffi::PyType_FromSpecWithBases(&raw mut spec, bases.as_ptr()) };
+    let class = unsafe { py_ffi::PyType_FromSpec(&raw mut spec) };
     // SAFETY: the result is a new reference, or NULL with an exception set.
-    Ok(unsafe { Bound::from_owned_ptr_or_err(py, class) }?.cast_into::<PyType>()?)
+    unsafe { Bound::from_owned_ptr_or_err(py, class) }
 }
 
 /// The first fields of a `PyTypeObject` in CPython 3.10 and 3.11, each one word.

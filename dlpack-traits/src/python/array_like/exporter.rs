@@ -26,8 +26,8 @@ use crate::storage::try_vec;
 use crate::strides;
 
 /// A tensor on the host that was exported for the buffer protocol, and the layout of its
-/// buffers.
-#[pyclass(frozen, module = "dlpack_traits", name = "Exporter")]
+/// buffers. Python code cannot create one.
+#[pyclass(frozen, module = "dlpack_traits", name = "Buffer")]
 pub(super) struct Exporter {
     /// `None` while `drop` runs.
     tensor: Option<ManagedTensor>,
@@ -250,8 +250,11 @@ impl Format {
     }
 
     /// The name in the array interface, such as `<f4`.
-    pub(super) fn type_string(&self) -> String {
-        self.dtype.and_then(type_string).unwrap_or_else(|| format!("|V{}", self.size))
+    pub(super) fn type_string(&self) -> Cow<'static, str> {
+        match self.dtype.and_then(type_string) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(format!("|V{}", self.size)),
+        }
     }
 }
 

@@ -31,44 +31,31 @@ impl<T: PyClass + DLPackImport + Into<PyClassInitializer<T>>> ImportClass for T 
 
 const NAME: &str = "from_dlpack";
 
-/// Builds the docstring. Python removes the signature from its first lines.
-macro_rules! doc {
-    ($what:literal, $copy:literal) => {
-        match CStr::from_bytes_with_nul(
-            concat!(
-                "from_dlpack($type, x, /, *, device=None, copy=None)\n--\n\n",
-                $what,
-                "\n\ndevice is a DLPack device such as (1, 0), or its name, such as 'cpu'; the\n\
-                 tensor's own if it is left out. ",
-                $copy,
-                "\0"
-            )
-            .as_bytes(),
-        ) {
-            Ok(text) => text,
-            Err(_) => panic!("a text has one NUL, at its end"),
-        }
-    };
-}
-
 /// Returns the docstring of a class, which depends on whether the class copies the
-/// elements.
+/// elements. Python removes the signature from its first lines.
 const fn doc(copies: Copies) -> &'static CStr {
     match copies {
-        Copies::Never => doc!(
-            "Make an object from any tensor that supports DLPack, without a copy.",
-            "copy=True always copies, copy=False never."
-        ),
-        Copies::Always => doc!(
-            "Make an object from a copy of any tensor that supports DLPack.",
-            "The class always\ncopies the elements, so copy=False is a BufferError."
-        ),
-        Copies::Sometimes => doc!(
-            "Make an object from any tensor that supports DLPack. The class copies the\n\
-             elements of some tensors, such as those of some element types.",
-            "copy=True always copies,\n\
-             copy=False is a BufferError for a tensor that the class copies."
-        ),
+        Copies::Never => {
+            c"from_dlpack($type, x, /, *, device=None, copy=None)\n--\n\n\
+              Make an object from any tensor that supports DLPack, without a copy.\n\n\
+              device is a DLPack device such as (1, 0), or its name, such as 'cpu'; the\n\
+              tensor's own if it is left out. copy=True always copies, copy=False never."
+        }
+        Copies::Always => {
+            c"from_dlpack($type, x, /, *, device=None, copy=None)\n--\n\n\
+              Make an object from a copy of any tensor that supports DLPack.\n\n\
+              device is a DLPack device such as (1, 0), or its name, such as 'cpu'; the\n\
+              tensor's own if it is left out. The class always\n\
+              copies the elements, so copy=False is a BufferError."
+        }
+        Copies::Sometimes => {
+            c"from_dlpack($type, x, /, *, device=None, copy=None)\n--\n\n\
+              Make an object from any tensor that supports DLPack. The class copies the\n\
+              elements of some tensors, such as those of some element types.\n\n\
+              device is a DLPack device such as (1, 0), or its name, such as 'cpu'; the\n\
+              tensor's own if it is left out. copy=True always copies,\n\
+              copy=False is a BufferError for a tensor that the class copies."
+        }
     }
 }
 

@@ -9,7 +9,6 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use core::fmt;
 use core::mem::MaybeUninit;
 use core::ops::Deref;
 
@@ -392,12 +391,6 @@ impl DLPackExport for PyOwner {
 
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         self.0.value().sync_for(consumer)
-    }
-}
-
-impl fmt::Debug for PyOwner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PyOwner")
     }
 }
 

@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::exchange::foreign_table::StreamFunction;
 use crate::python::capsule::pointer_named;
-use crate::python::convert::{discard, exchange_error, unless_missing};
+use crate::python::convert::{exchange_error, unless_missing};
 use crate::python::import::call_dlpack::device_of;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
@@ -46,24 +46,18 @@ pub(in crate::python) fn import_on<B: Backend>(
     let table = table_of(object)?;
     let stream = table.and_then(|table| table.get().stream);
     if let (Some(export), Some(stream)) = (table.and_then(OfObject::export), stream) {
-        match calls::export(export) {
-            Ok(tensor) => {
-                if export.has_lazy_bits() {
-                    calls::check_lazy_bits(object, Some(tensor.dtype()))?;
-                }
-                let device = served::<B>(tensor.device())?;
-                if let Some(stream) = current_of::<B>(object.py(), stream, device)? {
-                    // SAFETY: 1. The standard: such a tensor is ready on that stream. 2. The
-                    // library frees in the order of its current stream, except for memory
-                    // that the processor reads.
-                    return unsafe { DeviceTensor::new(tensor, stream, freed::<B>(device, true)) }
-                        .map_err(exchange_error);
-                }
+        if let Some(tensor) = calls::unless_refused(object.py(), calls::export(export))? {
+            if export.has_lazy_bits() {
+                calls::check_lazy_bits(object, Some(tensor.dtype()))?;
             }
-            Err(error) if calls::is_refusal(object.py(), &error) => {
-                discard(object.py(), error);
+            let device = served::<B>(tensor.device())?;
+            if let Some(stream) = current_of::<B>(object.py(), stream, device)? {
+                // SAFETY: 1. The standard: such a tensor is ready on that stream. 2. The
+                // library frees in the order of its current stream, except for memory
+                // that the processor reads.
+                return unsafe { DeviceTensor::new(tensor, stream, freed::<B>(device, true)) }
+                    .map_err(exchange_error);
             }
-            Err(error) => return Err(error),
         }
     }
     by_methods(object, stream)

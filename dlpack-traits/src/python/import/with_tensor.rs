@@ -13,7 +13,7 @@ use crate::exchange::foreign_table::StreamFunction;
 use crate::flags::Flags;
 use crate::import::{ImportedTensor, Unmanaged};
 use crate::managed::{GuardedRelease, Release};
-use crate::python::convert::{discard, exchange_error};
+use crate::python::convert::exchange_error;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::interpreter::drop_attached::drain;
@@ -112,22 +112,16 @@ pub unsafe fn with_view<R>(
             // Before the view, which is valid until Python code runs.
             calls::check_lazy_bits(object, None)?;
         }
-        match calls::view(view) {
-            Ok(tensor) => {
-                let release = GuardedRelease::from(Release::nothing());
-                // SAFETY: 1. The library that made the table is trusted that the tensor
-                // is as the standard says, until Python code runs. The next statement
-                // reads the stream, which runs no Python code, and by 1 nothing else
-                // does.
-                let tensor = unsafe { Unmanaged::new(tensor, Flags::NONE, None) };
-                let tensor = ImportedTensor::of_owner(&tensor, release).map_err(exchange_error)?;
-                let stream = current_stream(py, stream, tensor.device())?;
-                return run(BorrowedTensor::new(&tensor), stream);
-            }
-            Err(error) if calls::is_refusal(py, &error) => {
-                discard(py, error);
-            }
-            Err(error) => return Err(error),
+        if let Some(tensor) = calls::unless_refused(py, calls::view(view))? {
+            let release = GuardedRelease::from(Release::nothing());
+            // SAFETY: 1. The library that made the table is trusted that the tensor
+            // is as the standard says, until Python code runs. The next statement
+            // reads the stream, which runs no Python code, and by 1 nothing else
+            // does.
+            let tensor = unsafe { Unmanaged::new(tensor, Flags::NONE, None) };
+            let tensor = ImportedTensor::of_owner(&tensor, release).map_err(exchange_error)?;
+            let stream = current_stream(py, stream, tensor.device())?;
+            return run(BorrowedTensor::new(&tensor), stream);
         }
     }
     run_imported(object, stream, run)

@@ -12,7 +12,6 @@ use pyo3::prelude::*;
 
 use self::symbols::is_attached;
 use crate::backend::{BlockingHook, set_blocking_hook};
-use crate::python::convert::attached;
 
 /// Rejects subinterpreters: deleters attach with `PyGILState_Ensure`, which cannot attach
 /// to a subinterpreter and blocks forever.
@@ -59,8 +58,8 @@ fn wait_detached(wait: &mut (dyn FnMut() + Send)) {
     if !is_attached() {
         return wait();
     }
-    // SAFETY: 1. This thread is attached, and is attached again when this function
+    // SAFETY: this thread is attached, and is attached again when this function
     // returns.
-    let py = unsafe { attached() };
+    let py = unsafe { Python::assume_attached() };
     py.detach(wait);
 }

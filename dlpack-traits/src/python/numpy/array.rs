@@ -39,7 +39,7 @@ pub(in crate::python) fn array_of(
     tensor: ManagedTensor,
 ) -> PyResult<Bound<'_, PyAny>> {
     let numpy = NumPy::get(py)?;
-    let mut lists = NpyIntp::new();
+    let mut lists = [[0; MAX_NDIM]; 2];
     match numpy.c_api().and_then(|api| Some((api, plan(py, api, &tensor, &mut lists)?))) {
         Some((api, array)) => {
             let owner = capsule::owner(py, tensor.into())?;
@@ -64,19 +64,6 @@ pub(in crate::python) fn array_by_protocol(
     NumPy::get(py)?.importer(py).call1((offer(py, tensor)?,))
 }
 
-/// Space for the shape and the strides of an array.
-struct NpyIntp {
-    shape: [isize; MAX_NDIM],
-    strides: [isize; MAX_NDIM],
-}
-
-impl NpyIntp {
-    #[inline]
-    const fn new() -> Self {
-        Self { shape: [0; MAX_NDIM], strides: [0; MAX_NDIM] }
-    }
-}
-
 /// The array of a tensor on the CPU with at least one element, a dtype that NumPy has, and at
 /// most [`MAX_NDIM`] dimensions. `numpy.from_dlpack` converts or rejects all others.
 #[inline]
@@ -84,7 +71,7 @@ fn plan<'a, 'py>(
     py: Python<'py>,
     api: &'a CApi,
     tensor: &ManagedTensor,
-    lists: &'a mut NpyIntp,
+    [shape, strides]: &'a mut [[isize; MAX_NDIM]; 2],
 ) -> Option<NewArray<'a, 'py>> {
     let dtype = api.dtype(py, tensor.dtype())?;
     let size = isize::try_from(tensor.dtype().byte_size()?).ok()?;
@@ -93,7 +80,7 @@ fn plan<'a, 'py>(
         return None;
     }
     let ndim = tensor.ndim();
-    let (shape, strides) = (lists.shape.get_mut(..ndim)?, lists.strides.get_mut(..ndim)?);
+    let (shape, strides) = (shape.get_mut(..ndim)?, strides.get_mut(..ndim)?);
     for (to, &dim) in shape.iter_mut().zip(tensor.shape()) {
         *to = isize::try_from(dim).ok()?;
     }
@@ -133,11 +120,10 @@ fn read(api: &CApi, object: &Bound<'_, PyAny>) -> Option<ImportedTensor> {
     }
     let (mut shape, mut strides) = ([0_i64; MAX_NDIM], [0_i64; MAX_NDIM]);
     if ndim > 0 {
-        // SAFETY: an array has `ndim` sizes, which no thread writes as long as this one has
-        // the GIL.
-        let dims = unsafe { slice::from_raw_parts(array.shape, ndim) };
-        // SAFETY: as above, for strides.
-        let steps = unsafe { slice::from_raw_parts(array.strides, ndim) };
+        // SAFETY: an array has `ndim` sizes and strides, which no thread writes as long as this
+        // one has the GIL.
+        let [dims, steps] =
+            [array.shape, array.strides].map(|first| unsafe { slice::from_raw_parts(first, ndim) });
         shape.iter_mut().zip(dims).for_each(|(to, &dim)| *to = dim as i64);
         for (to, &step) in strides.iter_mut().zip(steps) {
             *to = in_elements(step as i64, size)?;

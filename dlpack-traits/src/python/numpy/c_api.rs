@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::dtype::DataType;
-use crate::python::convert::{ok_or_discard, ok_unless_exit};
+use crate::python::convert::{ok_unless, ok_unless_exit};
 
 /// The most dimensions of an array that is made or read here; those with more are exchanged by
 /// DLPack. NumPy before 2.0 has at most 32.
@@ -250,12 +250,11 @@ impl CApi {
 
 /// Returns the capsule of the C API. Its module has another name in NumPy 1.
 fn table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let module = match py.import("numpy._core._multiarray_umath") {
-        Err(error) if error.is_instance_of::<PyImportError>(py) => {
-            ok_or_discard(py, Err::<(), _>(error));
-            py.import("numpy.core._multiarray_umath")?
-        }
-        module => module?,
+    let module = py.import("numpy._core._multiarray_umath");
+    let is_other = |error: &PyErr| !error.is_instance_of::<PyImportError>(py);
+    let module = match ok_unless(py, module, is_other)? {
+        Some(module) => module,
+        None => py.import("numpy.core._multiarray_umath")?,
     };
     module.getattr("_ARRAY_API")
 }

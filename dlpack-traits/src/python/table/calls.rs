@@ -26,7 +26,7 @@ use crate::dtype::DataType;
 use crate::exchange::foreign_table::{ExportFunction, Outcome, StreamFunction, ViewFunction};
 use crate::ffi::{self, DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLTensor};
 use crate::import::{ImportPolicy, ImportedTensor};
-use crate::python::convert::{discard, ok_or_discard};
+use crate::python::convert::{discard, ok_or_discard, ok_unless};
 use crate::python::interpreter::drop_attached::adopt;
 use crate::python::interpreter::pending_exception::is_pending;
 use crate::python::table::lookup::OfObject;
@@ -94,6 +94,18 @@ pub(in crate::python) fn view(function: OfObject<'_, '_, ViewFunction>) -> PyRes
 #[cold]
 pub(in crate::python) fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyBufferError>(py) || lists_frames(py, error)
+}
+
+/// Returns what a function of a table made; `None` if `__dlpack__` is called instead.
+///
+/// # Errors
+///
+/// Those that are not a refusal ([`is_refusal`]).
+pub(in crate::python) fn unless_refused<T>(
+    py: Python<'_>,
+    made: PyResult<T>,
+) -> PyResult<Option<T>> {
+    ok_unless(py, made, |error| !is_refusal(py, error))
 }
 
 /// Whether the text of an error lists the C++ frames that raised it. PyTorch's table converts

@@ -21,7 +21,7 @@ use self::type_cache::Makes;
 use crate::exchange::{ATTRIBUTE, CAPSULE, ObjectHost, TableError, Wrap};
 use crate::ffi::DLPackExchangeAPI;
 use crate::managed::{RawManaged, Release};
-use crate::python::convert::{self, attached, attached_object, exchange_error, panicked};
+use crate::python::convert::{self, attached_object, exchange_error, panicked};
 use crate::python::export::export_class::{
     ClassAccess, ClassVTable, ExportClass, export_owned_object, export_shared_object, instance,
 };
@@ -89,7 +89,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
 
     unsafe fn raise(fault: TableError<PyErr>) {
         // SAFETY: by 1 this thread is attached.
-        let py: Python<'static> = unsafe { attached() };
+        let py: Python<'static> = unsafe { Python::assume_attached() };
         convert::raise(py, PyErr::from(fault));
     }
 }
@@ -104,7 +104,7 @@ where
     #[inline]
     unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<PyErr>> {
         // SAFETY: by 1 this thread is attached, for longer than the call.
-        let py: Python<'static> = unsafe { attached() };
+        let py: Python<'static> = unsafe { Python::assume_attached() };
         let _pending = PendingAside::new(py);
         let object = Bound::new(py, value).map_err(TableError::Host)?;
         Ok(object.into_ptr().cast())
