@@ -17,8 +17,7 @@ use crate::python::convert::{
     Bounded, class_name, discard, is_exit, is_refusal, is_without_memory, ok_unless,
 };
 use crate::python::import::advice::Advice;
-use crate::python::import::from_dlpack::from_dlpack;
-use crate::python::import::from_dlpack::instead_of;
+use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{check_items, check_mask, check_mask_of, computed};
@@ -248,7 +247,7 @@ fn by_numpy_after<'py>(
     let made = if is_for_numpy {
         by_numpy(object, kind, to)
     } else {
-        Err(mismatch::not_a_number(object, kind, to))
+        text_of(object, kind, &Advice::Convert(to)).and_then(|text| Err(PyTypeError::new_err(text)))
     };
     match made {
         Ok(made) => {

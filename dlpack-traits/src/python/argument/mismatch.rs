@@ -17,7 +17,7 @@ use crate::ffi;
 use crate::import::{ImportError, ImportedTensor, digits, has_range, is_allowed, keeps_values};
 use crate::python::convert::{Bounded, class_name, is_exit};
 use crate::python::import::advice::{Advice, Library};
-use crate::python::import::from_dlpack::{instead_of, text_of, text_unless_passed_on};
+use crate::python::import::from_dlpack::{instead_of, text_unless_passed_on};
 use crate::python::import::missing_values::{check_mask, mask_of};
 use crate::python::import::not_exported::{expected, not_exported};
 use crate::python::import::object_kind::ObjectKind;
@@ -215,19 +215,6 @@ pub(super) fn too_large(array: &Bound<'_, PyAny>, to: Option<DataType>) -> PyRes
         "{}, got an `int` of {bits} bits, which does not fit in 64; {advice}",
         expected(to)
     ))))
-}
-
-/// Makes the exception for a class or a module in place of an array.
-#[cold]
-pub(super) fn not_a_number(
-    object: &Bound<'_, PyAny>,
-    kind: ObjectKind,
-    to: Option<DataType>,
-) -> PyErr {
-    match text_of(object, kind, &Advice::Convert(to)) {
-        Ok(text) => PyTypeError::new_err(text),
-        Err(exit) => exit,
-    }
 }
 
 /// Makes the exception for an argument that does not meet its type. `keep` is [`KEEP`] if the function

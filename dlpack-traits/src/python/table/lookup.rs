@@ -11,7 +11,9 @@ use crate::exchange::foreign_table::{ExportFunction, ForeignTable, ViewFunction}
 use crate::python::convert::{ok_or_discard, ok_unless_exit, unless_missing};
 use crate::python::interpreter::drop_attached::watch;
 use crate::python::numpy::NumPy;
-use crate::python::table::owner_class::{Found, own_attribute, owner_of, passes_on, table_in};
+use crate::python::table::owner_class::{
+    Found, own_attribute, owner_of, passes_on, table_in, table_names,
+};
 use crate::python::table::type_cache::{Added, CachedType, Makes, Table, TypeCache, TypeFacts};
 
 /// The cache of looked-up types. It holds a weak reference to each type in it, whose callback
@@ -261,13 +263,11 @@ fn drop_reference(py: Python<'_>, known: Option<CachedType>) {
 
 /// Reads the attribute of the type, not of the object, whose attributes can be anything.
 fn find<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = class.py();
-    let new = attribute(class, intern!(py, "__dlpack_c_exchange_api__"))?;
-    // The attribute's name in 1.2, when its value was an integer. The new name takes
-    // precedence, even if its value is `None`.
-    match new {
-        None => attribute(class, intern!(py, "__c_dlpack_exchange_api__")),
-        new => Ok(new),
+    let [new, old] = table_names(class.py());
+    // The new name takes precedence, even if its value is `None`.
+    match attribute(class, new)? {
+        None => attribute(class, old),
+        found => Ok(found),
     }
 }
 
@@ -288,9 +288,8 @@ fn attribute<'py>(
 pub(in crate::python) unsafe fn table_by_address<'a, 'py>(
     object: &'a Bound<'py, PyAny>,
 ) -> PyResult<Option<OfObject<'a, 'py, ForeignTable>>> {
-    let (py, class) = (object.py(), &object.get_type());
-    for name in [intern!(py, "__dlpack_c_exchange_api__"), intern!(py, "__c_dlpack_exchange_api__")]
-    {
+    let class = &object.get_type();
+    for name in table_names(object.py()) {
         let Some(found) = attribute(class, name)? else { continue };
         if found.is_exact_instance_of::<PyInt>() {
             let address = core::ptr::with_exposed_provenance_mut(found.extract::<usize>()?);

@@ -25,6 +25,12 @@ use crate::python::capsule::pointer_named;
 use crate::python::convert::ok_unless_exit;
 use crate::python::table::type_cache::Table;
 
+/// The attributes of a type with an exchange table: that of the standard, and its name in 1.2, when its
+/// value was an integer.
+pub(in crate::python) fn table_names(py: Python<'_>) -> [&Bound<'_, PyString>; 2] {
+    [intern!(py, "__dlpack_c_exchange_api__"), intern!(py, "__c_dlpack_exchange_api__")]
+}
+
 /// Returns the table of a capsule with the right name; `None` for any other object.
 pub(in crate::python) fn table_in(object: &Bound<'_, PyAny>) -> Option<Table> {
     Some(pointer_named(object, CAPSULE)?.cast().as_ptr())
@@ -192,9 +198,7 @@ impl<'py> Classes<'py> {
     fn has(&self, class: &Bound<'py, PyAny>, table: Table) -> PyResult<bool> {
         let py = class.py();
         let read = || -> PyResult<bool> {
-            for name in
-                [intern!(py, "__dlpack_c_exchange_api__"), intern!(py, "__c_dlpack_exchange_api__")]
-            {
+            for name in table_names(py) {
                 let own = self.own(class, name)?;
                 if own.is_some_and(|own| table_in(&own) == Some(table)) {
                     return Ok(true);
