@@ -1,5 +1,5 @@
 //! Checks an argument against its Rust type, and the numbers of dimensions that this type can
-//! name ([`FixedRank`]). The exceptions are made in `exceptions`.
+//! name ([`FixedRank`]). The exceptions are made in `mismatch`.
 
 use alloc::format;
 

@@ -6,7 +6,7 @@ use alloc::ffi::CString;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::ffi::{CStr, c_int, c_long, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::fmt::Write as _;
 use core::ptr;
 
@@ -21,7 +21,7 @@ use crate::managed::ManagedTensor;
 use crate::python::array_like::buffer_slots::Buffer;
 use crate::python::convert::exchange_error;
 use crate::python::interpreter::pending_exception::preserve_exception;
-use crate::python::numpy::type_string;
+use crate::python::numpy::{buffer_code, type_string};
 use crate::storage::try_vec;
 use crate::strides;
 
@@ -213,31 +213,10 @@ pub(super) struct Format {
     pub(super) size: usize,
 }
 
-/// The formats. NumPy's default type of 8-byte integers is `long` where `long` has 8 bytes,
-/// and so is ours.
-const FORMATS: [(DataType, &CStr); 14] = [
-    (DataType::BOOL, c"?"),
-    (DataType::I8, c"b"),
-    (DataType::I16, c"h"),
-    (DataType::I32, c"i"),
-    (DataType::I64, if LONG_IS_8 { c"l" } else { c"q" }),
-    (DataType::U8, c"B"),
-    (DataType::U16, c"H"),
-    (DataType::U32, c"I"),
-    (DataType::U64, if LONG_IS_8 { c"L" } else { c"Q" }),
-    (DataType::F16, c"e"),
-    (DataType::F32, c"f"),
-    (DataType::F64, c"d"),
-    (DataType::COMPLEX64, c"Zf"),
-    (DataType::COMPLEX128, c"Zd"),
-];
-
-const LONG_IS_8: bool = size_of::<c_long>() == 8;
-
 impl Format {
     /// Returns `None` for a type without a code, such as `bfloat16`, and for one with lanes.
     pub(super) fn of(dtype: DataType) -> Option<Self> {
-        let code = Cow::Borrowed(code(dtype)?);
+        let code = Cow::Borrowed(buffer_code(dtype)?);
         Some(Self { code, dtype: Some(dtype), size: dtype.byte_size()? })
     }
 
@@ -256,10 +235,6 @@ impl Format {
             None => Cow::Owned(format!("|V{}", self.size)),
         }
     }
-}
-
-fn code(dtype: DataType) -> Option<&'static CStr> {
-    FORMATS.iter().find(|(known, _)| *known == dtype).map(|&(_, code)| code)
 }
 
 /// Writes the code of a record, such as `T{(3)=f:position:=I:id:}`: its sizes are those of the standard,
@@ -282,7 +257,7 @@ fn write_record(to: &mut String, record: &RecordType) -> Option<()> {
             record.size()
         } else {
             // In standard sizes, `l` has 4 bytes.
-            let code = match code(field.dtype())?.to_str().ok()? {
+            let code = match buffer_code(field.dtype())?.to_str().ok()? {
                 "l" => "q",
                 "L" => "Q",
                 code => code,

@@ -192,23 +192,21 @@ impl<'a> ImportOptions<'a> {
         &self,
         object: &'o Bound<'py, PyAny>,
     ) -> PyResult<Option<OfObject<'o, 'py, ExportFunction>>> {
-        match table_of(object)?.and_then(OfObject::export) {
-            None if self.addresses => self.export_by_address(object),
-            export => Ok(export),
+        match table_of(object)? {
+            Some(table) => Ok(table.export()),
+            None if self.addresses => export_by_address(object),
+            None => Ok(None),
         }
     }
+}
 
-    #[cold]
-    fn export_by_address<'o, 'py>(
-        &self,
-        object: &'o Bound<'py, PyAny>,
-    ) -> PyResult<Option<OfObject<'o, 'py, ExportFunction>>> {
-        // A type that publishes its table in a capsule is not checked for an address.
-        if table_of(object)?.is_some() {
-            return Ok(None);
-        }
-        // SAFETY: 1 (an integer is 0 or the address of a table) is 1 of
-        // `trust_addresses`.
-        Ok(unsafe { table_by_address(object) }?.and_then(OfObject::export))
-    }
+/// As [`ImportOptions::export_of`], of a table that the type publishes as an integer. A type that
+/// publishes its table in a capsule is not checked for one.
+#[cold]
+fn export_by_address<'o, 'py>(
+    object: &'o Bound<'py, PyAny>,
+) -> PyResult<Option<OfObject<'o, 'py, ExportFunction>>> {
+    // SAFETY: 1 (an integer is 0 or the address of a table) is 1 of
+    // `trust_addresses`, which the caller's options require.
+    Ok(unsafe { table_by_address(object) }?.and_then(OfObject::export))
 }

@@ -6,7 +6,7 @@
 //! within one major version of NumPy's ABI, and those used here are the same in both.
 
 use alloc::vec::Vec;
-use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
+use core::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 
@@ -259,30 +259,62 @@ fn table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     module.getattr("_ARRAY_API")
 }
 
-/// NumPy's characters for the dtypes that DLPack has too, the most frequent first. There are six
-/// types of integers and four widths. The sizes are those of the types of C, and are not read
-/// from NumPy's objects, whose attributes Python code can replace.
-const DTYPES: [(&str, DataType); 16] = [
-    ("f", DataType::F32),
-    ("d", DataType::F64),
-    ("l", if c_long::BITS == 64 { DataType::I64 } else { DataType::I32 }),
-    ("q", DataType::I64),
-    ("i", DataType::I32),
-    ("B", DataType::U8),
-    ("?", DataType::BOOL),
-    ("e", DataType::F16),
-    ("b", DataType::I8),
-    ("h", DataType::I16),
-    ("H", DataType::U16),
-    ("I", DataType::U32),
-    ("L", if c_ulong::BITS == 64 { DataType::U64 } else { DataType::U32 }),
-    ("Q", DataType::U64),
-    ("F", DataType::COMPLEX64),
-    ("D", DataType::COMPLEX128),
+/// A name in the array interface, in the byte order of the machine.
+macro_rules! native {
+    ($name:literal) => {
+        if cfg!(target_endian = "little") { concat!("<", $name) } else { concat!(">", $name) }
+    };
+}
+
+/// The types that NumPy and DLPack have, the most frequent first: the name in the array interface, which
+/// is the order of the bytes, the kind and the size; and the code of the buffer protocol. They are
+/// constants, because an allocation that fails would be an abort and not a `MemoryError`.
+const TYPES: [(DataType, &str, &CStr); 14] = [
+    (DataType::F32, native!("f4"), c"f"),
+    (DataType::F64, native!("f8"), c"d"),
+    // NumPy's default type of 8-byte integers is `long` where `long` has 8 bytes.
+    (DataType::I64, native!("i8"), if LONG_IS_8 { c"l" } else { c"q" }),
+    (DataType::I32, native!("i4"), c"i"),
+    (DataType::U8, "|u1", c"B"),
+    (DataType::BOOL, "|b1", c"?"),
+    (DataType::F16, native!("f2"), c"e"),
+    (DataType::I8, "|i1", c"b"),
+    (DataType::I16, native!("i2"), c"h"),
+    (DataType::U16, native!("u2"), c"H"),
+    (DataType::U32, native!("u4"), c"I"),
+    (DataType::U64, native!("u8"), if LONG_IS_8 { c"L" } else { c"Q" }),
+    (DataType::COMPLEX64, native!("c8"), c"Zf"),
+    (DataType::COMPLEX128, native!("c16"), c"Zd"),
 ];
 
-/// Returns NumPy's objects of these dtypes. `class` is that of its dtypes.
+const LONG_IS_8: bool = c_long::BITS == 64;
+
+/// NumPy's characters for types of C. There are six types of integers and four widths, so two of them
+/// have one size. The sizes are not read from NumPy's objects, whose attributes Python code can replace.
+const TYPES_OF_C: [(DataType, &str); 6] = [
+    (DataType::I32, "i"),
+    (if LONG_IS_8 { DataType::I64 } else { DataType::I32 }, "l"),
+    (DataType::I64, "q"),
+    (DataType::U32, "I"),
+    (if LONG_IS_8 { DataType::U64 } else { DataType::U32 }, "L"),
+    (DataType::U64, "Q"),
+];
+
+/// The name of a dtype in the array interface, such as `<f4`; `None` for a dtype that NumPy does not
+/// have.
+pub(in crate::python) fn type_string(dtype: DataType) -> Option<&'static str> {
+    TYPES.iter().find(|(known, ..)| *known == dtype).map(|&(_, name, _)| name)
+}
+
+/// The code of a dtype in the buffer protocol, with the sizes of C; `None` for a dtype that NumPy does
+/// not have.
+pub(in crate::python) fn buffer_code(dtype: DataType) -> Option<&'static CStr> {
+    TYPES.iter().find(|(known, ..)| *known == dtype).map(|&(.., code)| code)
+}
+
+/// Returns NumPy's objects of these types. `class` is that of its dtypes.
 fn dtypes(class: &Bound<'_, PyAny>) -> PyResult<Vec<(DataType, Py<PyAny>)>> {
-    let object = |&(name, dtype)| Ok((dtype, class.call1((name,))?.unbind()));
-    DTYPES.iter().map(object).collect()
+    let object = |(dtype, name)| Ok((dtype, class.call1((name,))?.unbind()));
+    let of_sizes = TYPES.iter().map(|&(dtype, name, _)| (dtype, name));
+    of_sizes.chain(TYPES_OF_C).map(object).collect()
 }

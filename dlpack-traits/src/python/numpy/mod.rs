@@ -6,5 +6,6 @@ mod library;
 mod records;
 
 pub(in crate::python) use array::{array_by_protocol, array_of, tensor_of};
+pub(in crate::python) use c_api::{buffer_code, type_string};
 pub(in crate::python) use library::{Mask, NumPy};
-pub(in crate::python) use records::{bytes_of_records, dtype_of_record, records_of, type_string};
+pub(in crate::python) use records::{bytes_of_records, dtype_of_record, records_of};

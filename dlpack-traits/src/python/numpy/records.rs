@@ -11,40 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::NumPy;
+use super::c_api::type_string;
 use crate::dtype::DataType;
 use crate::element::{FieldType, RecordType};
-
-/// A name in the array interface, in the byte order of the machine.
-macro_rules! native {
-    ($name:literal) => {
-        if cfg!(target_endian = "little") { concat!("<", $name) } else { concat!(">", $name) }
-    };
-}
-
-/// The names of dtypes in the array interface: the order of the bytes, the kind and the size. They are
-/// constants, because an allocation that fails would be an abort and not a `MemoryError`.
-const TYPE_STRINGS: [(DataType, &str); 14] = [
-    (DataType::BOOL, "|b1"),
-    (DataType::I8, "|i1"),
-    (DataType::I16, native!("i2")),
-    (DataType::I32, native!("i4")),
-    (DataType::I64, native!("i8")),
-    (DataType::U8, "|u1"),
-    (DataType::U16, native!("u2")),
-    (DataType::U32, native!("u4")),
-    (DataType::U64, native!("u8")),
-    (DataType::F16, native!("f2")),
-    (DataType::F32, native!("f4")),
-    (DataType::F64, native!("f8")),
-    (DataType::COMPLEX64, native!("c8")),
-    (DataType::COMPLEX128, native!("c16")),
-];
-
-/// The name of a dtype in the array interface, such as `<f4`; `None` for a dtype that NumPy does not
-/// have.
-pub(in crate::python) fn type_string(dtype: DataType) -> Option<&'static str> {
-    TYPE_STRINGS.iter().find(|(known, _)| *known == dtype).map(|&(_, name)| name)
-}
 
 /// The structured dtype of records.
 ///
