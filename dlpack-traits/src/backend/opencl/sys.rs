@@ -19,19 +19,6 @@ kinds! { DeviceId Context Queue Memory Event }
 calls! {
     /// The functions of OpenCL 1.2 that this crate calls.
     extern "system" Calls {
-        safe {
-            code flush(queue: &Queue): "clFlush";
-            code finish(queue: &Queue): "clFinish";
-            code retain_queue(queue: &Queue): "clRetainCommandQueue";
-            code retain_memory(memory: &Memory): "clRetainMemObject";
-            code retain_context(context: &Context): "clRetainContext";
-            code marker(queue: &Queue, count: u32, events: Null, event: &mut Ref):
-                "clEnqueueMarkerWithWaitList";
-            coded create_queue(context: &Context, device_id: &DeviceId, properties: u64) -> Queue:
-                "clCreateCommandQueue" => release_queue;
-            coded create_memory(context: &Context, flags: u64, size: usize, host: Null) -> Memory:
-                "clCreateBuffer" => release_memory;
-        }
         unsafe {
             code platforms(room: u32, platforms: *mut Ref, count: *mut u32): "clGetPlatformIDs";
             code devices(platform: Ref, kind: u64, room: u32, devices: *mut Ref, count: *mut u32):
@@ -71,6 +58,19 @@ calls! {
             coded create_context(
                 properties: Null, count: u32, devices: &&DeviceId, notify: Null, data: Null
             ) -> Context: "clCreateContext" => release_context;
+        }
+        safe {
+            code flush(queue: &Queue): "clFlush";
+            code finish(queue: &Queue): "clFinish";
+            code retain_queue(queue: &Queue): "clRetainCommandQueue";
+            code retain_memory(memory: &Memory): "clRetainMemObject";
+            code retain_context(context: &Context): "clRetainContext";
+            code marker(queue: &Queue, count: u32, events: Null, event: &mut Ref):
+                "clEnqueueMarkerWithWaitList";
+            coded create_queue(context: &Context, device_id: &DeviceId, properties: u64) -> Queue:
+                "clCreateCommandQueue" => release_queue;
+            coded create_memory(context: &Context, flags: u64, size: usize, host: Null) -> Memory:
+                "clCreateBuffer" => release_memory;
         }
     }
 }
