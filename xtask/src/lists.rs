@@ -45,10 +45,7 @@ const CHECK: &[Step] = &[
         &["clippy --package=dlpack-traits --package=dlpack-derive --all-targets --all-features \
            -- --deny=warnings"],
     ),
-    tests(
-        "unit tests",
-        &["test @tests --package=dlpack-derive --lib --test=sources"],
-    ),
+    tests("unit tests", &["test @tests --package=dlpack-derive --lib --test=sources"]),
     RULES,
 ];
 

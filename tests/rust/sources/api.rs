@@ -21,14 +21,14 @@ const WAITS: &str = "Condvar GILOnceCell LazyCell LazyLock Mutex Once OnceCell O
                      RwLock spawn thread_local";
 /// The files with such words, or with a static that changes. Statics are written once, and are the
 /// same for all threads; no code that could block or run user code is called under a lock.
-const KEPT: [(&str, &str); 26] = [
+const KEPT: [(&str, &str); 25] = [
     // The one way to wait that there is besides none.
     ("backend/frees.rs", "AROUND"),
     // A library is loaded once, and a device is opened or adopted once.
     ("backend/gpu/cuda.rs", "LOADED OnceLock"),
     ("backend/gpu/rocm.rs", "LOADED OnceLock"),
     ("backend/gpu/vendor.rs", "OnceLock"),
-    ("backend/lazy_library.rs", "OnceLock"),
+    ("backend/library.rs", "OnceLock"),
     ("backend/oneapi/devices.rs", "OnceLock"),
     ("backend/opencl/devices.rs", "OnceLock"),
     // Vulkan requires external synchronization of a queue, and WebGPU reports an error to the scope
@@ -45,17 +45,16 @@ const KEPT: [(&str, &str); 26] = [
     ("backend/webgpu/mod.rs", "ADOPTING Mutex"),
     ("exchange/interned_dims.rs", "INDEX NUMBERS USED"),
     // Each thread that finds no value makes one before it takes the lock.
-    ("python/array_like/buffer_protocol.rs", "BUFFER_CLASS PyOnceLock"),
+    ("python/array_like/buffer_protocol.rs", "INSTALLED PyOnceLock"),
     // A lock without content, which orders a few calls.
     ("python/capsule.rs", "Mutex TAKING"),
-    ("python/export/common_calls.rs", "NAMES OnceLock"),
     // The mutex is locked to move a tensor out of an option.
     ("python/export/offer.rs", "METHODS Mutex PyOnceLock"),
+    ("python/export/request.rs", "NAMES OnceLock"),
     ("python/import/call_dlpack.rs", "KEYWORD PyOnceLock"),
-    // Values that attached threads drop, and whether the interpreter was asked to.
-    ("python/interpreter/deferred_drop.rs", "IS_SCHEDULED LAST"),
-    // The threads that attach to run deleters, for which the end of the interpreter waits.
-    ("python/interpreter/exit.rs", "STATE WATCHED"),
+    // Values that attached threads drop, whether the interpreter was asked to, and the threads that
+    // attach to run deleters, for which the end of the interpreter waits.
+    ("python/interpreter/drop_attached.rs", "IS_SCHEDULED LAST STATE WATCHED"),
     ("python/interpreter/symbols.rs", "OnceLock SYMBOLS"),
     ("python/numpy/library.rs", "NUMPY PyOnceLock"),
     ("python/table/lookup.rs", "CALLBACK PyOnceLock"),

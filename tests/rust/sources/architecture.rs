@@ -47,7 +47,7 @@ const PYTHON: [&[&str]; 6] = [
 /// The folders of vendors in `backend/`.
 const VENDORS: [&str; 5] = ["gpu", "oneapi", "opencl", "vulkan", "webgpu"];
 /// The items that vendors import beside the public interface.
-const HELPERS: &str = "alignment AppendList run_blocking Loaded open checked add_texts driver_text \
+const HELPERS: &str = "alignment AppendList Direction run_blocking Loaded Null open checked add_texts driver_text \
                        Object Ref ReentrantLock enter innermost BitsAreValid";
 
 /// The imports between the files of a package, of which it has at least that many.
