@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use clap::ValueEnum;
+
 use crate::bench;
 use crate::checkout::root;
 use crate::checks::{
@@ -280,14 +282,29 @@ pub(crate) fn publishable() -> Outcome<ExitCode> {
     run(PUBLISHABLE, &BASE)
 }
 
-/// Runs all that takes too long for `cargo xtask test --full`, for a scheduled job. Its results are in
+/// A part of `cargo xtask trust`, which a scheduled job runs: together they take longer than a hosted
+/// job may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Trust {
+    Tests,
+    Sanitizers,
+    Load,
+}
+
+/// Runs all that takes too long for `cargo xtask test --full`, or a part of it. Its results are in
 /// `docs/records/long-runs.md`.
-pub(crate) fn trust() -> Outcome<ExitCode> {
+pub(crate) fn trust(part: Option<Trust>) -> Outcome<ExitCode> {
     // With modules as users compile them: those of `cargo xtask test --full` are not optimized.
     let optimized = [step("python tests, optimized", python::tests)];
     let mutants = [step("all mutants", |context| mutants::run(context, None, None))];
     let soak = [step("soak", |context| python::soak(context, 3_600))];
-    run(&[&optimized, SCHEDULED, SANITIZE, &mutants, LOAD, FREE_THREADED, &soak].concat(), &MOST)
+    let parts = [
+        (Trust::Tests, [&optimized, SCHEDULED, &mutants]),
+        (Trust::Sanitizers, [SANITIZE, &[], &[]]),
+        (Trust::Load, [LOAD, FREE_THREADED, &soak]),
+    ];
+    let chosen = parts.into_iter().filter(|it| part.is_none_or(|part| part == it.0));
+    run(&chosen.flat_map(|(_, lists)| lists.concat()).collect::<Vec<_>>(), &MOST)
 }
 
 /// `cargo xtask rules`, and a step.

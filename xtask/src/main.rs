@@ -131,8 +131,8 @@ enum Quality {
     Soak(Time),
     /// Run Python tests and wheels in CPythons without a GIL (built once, from sources)
     FreeThreaded(Part),
-    /// Run sanitize, mutants, load, free-threaded and an hour of soak (a scheduled job)
-    Trust,
+    /// Run all that is too long for every change, or a PART of it (a scheduled job)
+    Trust { part: Option<lists::Trust> },
     /// Test PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
     Gpu {
         /// Only build what the checks need, for a machine without Rust
@@ -258,7 +258,7 @@ impl Quality {
                 run_command("soak", &BASE, |context| python::soak(context, time.seconds))
             }
             Self::FreeThreaded(part) => lists::free_threaded(part.step.as_deref()),
-            Self::Trust => lists::trust(),
+            Self::Trust { part } => lists::trust(part),
             Self::Gpu { bundle } => {
                 run_command("gpu", &BASE, |context| gpu::run(context, bundle.as_deref()))
             }
