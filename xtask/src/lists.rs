@@ -130,7 +130,7 @@ const FULL: [&[Step]; 2] = [
         pytest("numpy 1", &NUMPY_1, "test_numpy_arrays.py"),
         step("device runtimes", devices::runtimes),
         step("newest libraries", python::newest_libraries),
-        step("demo", python::demo),
+        step("demo", |context| python::demo(context, context.modules()?)),
         step("pictures", pictures::check),
         step("example: functions", |context| examples::run(context, "functions")),
         step("example: cuda-kernel", devices::example_kernel),

@@ -224,7 +224,9 @@ impl Mutants {
 impl Contribute {
     fn run(self) -> Outcome<ExitCode> {
         match self {
-            Self::Demo(with) => run_command("demo", with.packages(), python::demo),
+            Self::Demo(with) => run_command("demo", with.packages(), |context| {
+                python::demo(context, python::develop(context)?)
+            }),
             Self::Develop(with) => run_command("develop", with.packages(), |context| {
                 python::develop(context).map(drop)
             }),

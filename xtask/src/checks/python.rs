@@ -3,6 +3,7 @@
 use crate::checkout::{copy_sources, read, root, target};
 use crate::command::{Words as _, cargo};
 use crate::context::Context;
+use crate::environment::Environment;
 use crate::modules::{Build, CONFORMANCE, EXAMPLE, Profile, TESTING};
 use crate::outcome::{Ending, Outcome, missing};
 
@@ -36,15 +37,14 @@ pub(crate) fn newest_libraries(context: &Context) -> Ending {
     Ok(context.run(environment.pytest("", PARALLEL).words(FOR_NEWEST))?)
 }
 
-/// `cargo xtask demo`: the example's story, from nothing.
-pub(crate) fn demo(context: &Context) -> Ending {
-    let environment = develop(context)?;
+/// The demonstration of the example module, in an environment that has it.
+pub(crate) fn demo(context: &Context, environment: &Environment) -> Ending {
     let line = "examples/python/demo.py --out target/demo";
     Ok(context.show(&mut environment.python(line))?)
 }
 
 /// `cargo xtask develop`: the example module, so that Python can import it.
-pub(crate) fn develop(context: &Context) -> Ending<&crate::environment::Environment> {
+pub(crate) fn develop(context: &Context) -> Ending<&Environment> {
     let environment = context.environment()?;
     context.build()?.run_for(context, &[EXAMPLE], &environment.python(""))?;
     context.note(format!("target/venv/bin/python imports {}", EXAMPLE.name));
