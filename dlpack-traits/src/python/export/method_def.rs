@@ -79,10 +79,8 @@ impl Definition {
     /// Those of [`add_to_class`].
     pub(in crate::python) fn add_to(self, class: &Bound<'_, PyType>) -> PyResult<()> {
         let (of, method) = (class.as_type_ptr(), self.method.cast_mut());
-        let new = match self.of_class {
-            true => py_ffi::PyDescr_NewClassMethod,
-            false => py_ffi::PyDescr_NewMethod,
-        };
+        let new =
+            if self.of_class { py_ffi::PyDescr_NewClassMethod } else { py_ffi::PyDescr_NewMethod };
         // SAFETY: this thread is attached; the class is alive; the method is static, laid
         // out as a `PyMethodDef`, and only read.
         let descriptor = unsafe { new(of, method) };
