@@ -448,6 +448,41 @@ def test_bytes_are_numbers():
     assert arguments.convert_bytes(b"12") == [49, 50] and arguments.convert_bytes(b"") == []
 
 
+class IteratedOnce:
+    """A sequence that can be iterated once: it stores the iterator."""
+
+    def __init__(self, items):
+        self.items, self.iterator = items, iter(items)
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+    def __iter__(self):
+        return self.iterator
+
+
+def test_a_sequence_that_iterates_once_is_read_once():
+    for of in [lambda: IteratedOnce([1.0, 2.0]), lambda: [IteratedOnce([1.0, 2.0])], lambda: np.nditer(np.ones(3))]:
+        assert np.array_equal(arguments.converted(of(), "float64"), np.asarray(of(), "f8"))
+
+
+def test_lists_that_contain_themselves_are_refused_at_once():
+    """As by NumPy, which makes no array of a number beside a list."""
+    itself = []
+    itself.extend([1.0, itself, itself])
+    nested = [1.0]
+    for _ in range(60):
+        nested = [nested, nested]
+    for x in [itself, [1.0, nested]]:
+        with pytest.raises((TypeError, ValueError)):
+            arguments.converted(x, "float64")
+        with pytest.raises(TypeError, match="not a tensor"):
+            arguments.floats(x)
+
+
 def test_a_capsule_is_converted():
     assert arguments.convert_floats(np.ones(2).__dlpack__())[0] == [1, 1]
 

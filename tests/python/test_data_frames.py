@@ -163,7 +163,13 @@ def test_units():
     require("pint")
     import pint
 
-    quantity = pint.UnitRegistry().Quantity(np.ones(2, "f4"), "km")
+    registry = pint.UnitRegistry()
+    # It has the `__dask_graph__` of the collection that it could wrap.
+    assert arguments.converted(registry.Quantity(3, "m"), "float64") == 3
+    for items in [[1 * units.km, 1 * units.m], [1 * registry.km, 1 * registry.m]]:
+        with pytest.raises(TypeError, match="without a unit.*Quantity"):
+            arguments.exact_converted(items)
+    quantity = registry.Quantity(np.ones(2, "f4"), "km")
     # Its `__getattr__` returns the `__dlpack__` of the array.
     assert arguments.floats(quantity) == [1, 1]
     for function in [arguments.exact, arguments.exact_converted]:
@@ -346,7 +352,7 @@ def test_masked_elements_of_items():
     """Of which NumPy makes an array without the mask."""
     hidden = np.ma.array([1, 2], mask=[0, 1], dtype="f4")
     shown = np.ma.array([1, 2], mask=[0, 0], dtype="f4")
-    for given in [[hidden, hidden], (1, [hidden]), [np.ma.masked, 1.0], [[shown], [hidden]]]:
+    for given in [[hidden, hidden], ([1], [hidden]), [np.ma.masked, 1.0], [[shown], [hidden]]]:
         with pytest.raises(TypeError, match="without masked elements, got `(list|tuple)`"):
             arguments.convert_any(given)
         # The advice for a list, `numpy.asarray(x)`, would drop the masks.

@@ -243,6 +243,9 @@ def test_an_exact_argument_rejects_subclasses():
                 function(given)
         assert len(arguments.exact(np.asarray(given))) == 2
     assert arguments.exact(floats(2)) == arguments.exact_converted([0, 1]) == [0, 1]
+    for items in [[floats(2).view(Subclass)], [[floats(2)], (floats(2).view(Subclass),)]]:
+        with pytest.raises(TypeError, match="without a unit.*Subclass"):
+            arguments.exact_converted(items)
     assert arguments.exact(Frozen([1.0])) == [1]
     with pytest.raises(TypeError, match="is not a tensor"):
         arguments.exact([1.0])
@@ -274,7 +277,11 @@ def test_a_bound_counts_the_elements_of_a_broadcast():
     """Also before a conversion, which would allocate memory for all of them."""
     assert arguments.at_most(np.ones(256, "f4")) == [1.0] * 256
     assert arguments.at_most(np.ones(128)) == [1.0] * 128
-    assert arguments.at_most([1, 2]) == [1.0, 2.0]
+    assert arguments.at_most([1, 2]) == arguments.at_most(np.ones(2, ">f4") * [1, 2]) == [1.0, 2.0]
+    one = np.ones((), ">f4")
+    for x in [np.broadcast_to(one, 257), np.broadcast_to(one.astype("g"), 65), range(1025)]:
+        with pytest.raises(ValueError, match="1024 bytes"):
+            arguments.at_most(x)
     for x in [np.ones(257, "f4"), np.ones(129), np.broadcast_to(np.uint8(0), 1 << 60)]:
         with pytest.raises(ValueError, match="at most 1024 bytes"):
             arguments.at_most(x)

@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from conftest import check_leaks, require
+from conftest import check_leaks, require, run_in_a_new_process
 from dlpack_example import Tensor, from_dlpack
 from dlpack_testing import Frozen, Writable
 
@@ -29,6 +29,24 @@ def test_which_protocol_it_speaks():
     asked = Asked(Tensor([1.0, 2.0], "float32"))
     jax.dlpack.from_dlpack(asked)
     assert ("max_version" in asked.calls[0]) == NEW
+
+
+def test_arrays_on_each_device_of_the_processor_are_imported():
+    """JAX numbers these devices in the struct only."""
+    run_in_a_new_process(
+        """
+import os
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import jax
+from dlpack_testing import arguments, import_tensor
+
+for device in jax.devices():
+    x = jax.device_put(jax.numpy.arange(3.0), device)
+    assert arguments.floats(x) == [0, 1, 2]
+    assert import_tensor(x, device=(1, 0)).facts()[0] == [3]
+"""
+    )
 
 
 def test_it_takes_ours():

@@ -4,18 +4,18 @@
 use alloc::format;
 use core::ops::{Deref, DerefMut};
 
-use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use pyo3::{Borrowed, intern};
 
 use super::checks;
 use crate::import::{AnyElement, DLPackImport, ImportError, ImportPolicy};
-use crate::python::convert::{class_name, discard, is_exit};
+use crate::python::convert::{class_name, discard, is_exit, ok_unless_exit};
 use crate::python::import::advice::mismatched;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_mask, exporter_of};
+use crate::python::import::missing_values::{Visited, check_mask, exporter_of, visit_items};
 use crate::python::import::object_kind::ObjectKind;
 use crate::python::numpy::NumPy;
 
@@ -85,7 +85,8 @@ impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
 /// ```
 ///
 /// It wraps every argument. The bytes are those of the tensor that is passed, before a conversion.
-/// Objects that are not tensors, such as lists, are not bounded: they have their elements in memory.
+/// Of objects that are not tensors, those with `nbytes` are bounded by it, and sequences by their length:
+/// a `range` has no elements in memory. Arrays in a list are not bounded.
 /// A [`PyTensor`](super::PyTensor) copies nothing, so a function with such an argument may also
 /// compare [`nbytes`](crate::ImportedTensor::nbytes) itself.
 ///
@@ -110,16 +111,29 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
                  checked first; pass the object that it was made of",
             ));
         }
+        let policy = ImportPolicy::new().max_bytes(BYTES);
         match import_object(&object, &ImportOptions::new()) {
             Ok(tensor) => {
-                let policy = ImportPolicy::new().max_bytes(BYTES);
                 policy.check_nbytes(tensor.nbytes()).map_err(ImportError::from)?;
             }
             Err(error) if is_exit(object.py(), &error) => return Err(error),
             // The argument has the better error, or converts the object.
-            Err(error) => discard(object.py(), error),
+            Err(error) => {
+                discard(object.py(), error);
+                let nbytes = ok_unless_exit(object.py(), nbytes_of(&object))?.flatten();
+                policy.check_nbytes(nbytes.unwrap_or(0)).map_err(ImportError::from)?;
+            }
         }
         A::extract(object).map(Self).map_err(Into::into)
+    }
+}
+
+/// The bytes of an array that is not imported, such as one in another byte order, or the length of a
+/// sequence, of which each item makes at least one; `None` where an object states neither.
+fn nbytes_of(object: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    match object.getattr_opt(intern!(object.py(), "nbytes"))? {
+        Some(nbytes) => nbytes.extract().map(Some),
+        None => object.len().map(|len| u64::try_from(len).ok()),
     }
 }
 
@@ -128,7 +142,8 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
 /// that NumPy converts by `__array__` (`pint.Quantity`, `pandas.Series`) or that pass on the
 /// `__dlpack__` of another object.
 ///
-/// The other arguments read the array of such an object, and drop everything else. Only masked
+/// Items of a list are checked, too. The other arguments read the array of such an object, and drop
+/// everything else. Only masked
 /// arrays with a masked element are rejected always.
 ///
 /// ```ignore,no_run,standalone_crate
@@ -160,6 +175,9 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Exact<A> {
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         if !NumPy::is_array_class(&object.get_type())? {
             check_class(&object)?;
+            visit_items(&object, 1, &mut |item, _| {
+                check_class(item).map(|()| Visited::OfOrdinaryClass)
+            })?;
         }
         A::extract(object).map(Self).map_err(Into::into)
     }

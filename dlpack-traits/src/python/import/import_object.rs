@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::device::Device;
+use crate::ffi;
 use crate::import::{ImportError, ImportedTensor};
 use crate::python::capsule;
 use crate::python::convert::{caused_by, discard, exchange_error, ok_or_discard};
@@ -166,7 +167,11 @@ fn check_device(
     tensor: ImportedTensor,
     options: &ImportOptions<'_>,
 ) -> PyResult<ImportedTensor> {
-    let found = tensor.device();
+    let found = match tensor.device() {
+        // JAX numbers its devices on one CPU in the struct, and not in `__dlpack_device__`.
+        device if device.device_type() == ffi::kDLCPU => Device::CPU,
+        device => device,
+    };
     let message = match options.device {
         Some(requested) if requested != found => {
             format!("requested a tensor on {requested}, got one on {found}")

@@ -58,9 +58,11 @@ pub(in crate::python) fn check_mask_of(object: &Bound<'_, PyAny>, x: &str) -> Py
 pub(in crate::python) fn computed<'py>(
     object: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, &'static str)> {
-    if has(&object.get_type(), "__dask_graph__")? {
-        let made = object.call_method0(intern!(object.py(), "compute"))?;
-        return Ok((made, "x.compute()"));
+    let py = object.py();
+    let graph = intern!(py, "__dask_graph__");
+    // A wrapper has the method whether it wraps a collection or not, and then returns `None`.
+    if has(&object.get_type(), "__dask_graph__")? && !object.call_method0(graph)?.is_none() {
+        return Ok((object.call_method0(intern!(py, "compute"))?, "x.compute()"));
     }
     Ok((object.clone(), "numpy.asanyarray(x)"))
 }
@@ -126,10 +128,18 @@ pub(in crate::python) fn exporter_of<'py>(
 /// Those of [`check_mask`].
 #[cold]
 pub(in crate::python) fn check_items(sequence: &Bound<'_, PyAny>) -> PyResult<()> {
-    if !is_sequence(sequence)? {
-        return Ok(());
-    }
-    let Some(depth) = masked_depth(sequence, 1)? else { return Ok(()) };
+    let mut found = None;
+    visit_items(sequence, 1, &mut |item, depth| {
+        if !NumPy::is_array(item)? && !passes_on(&item.get_type())? {
+            return Ok(Visited::OfOrdinaryClass);
+        }
+        if !matches!(mask_of(item)?, Some((Mask { hides: true, .. }, _))) {
+            return Ok(Visited::Item);
+        }
+        found = Some(depth);
+        Ok(Visited::Last)
+    })?;
+    let Some(depth) = found else { return Ok(()) };
     // `numpy.ma.array` keeps the masks of items, and not of their items.
     let advice = if depth == 1 {
         "`numpy.ma.array(x).filled(0)` with a value for them"
@@ -142,36 +152,69 @@ pub(in crate::python) fn check_items(sequence: &Bound<'_, PyAny>) -> PyResult<()
     )))
 }
 
-/// The depth in nested sequences of the first item with a masked element.
-fn masked_depth(sequence: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<usize>> {
+/// What [`visit_items`] does after an item.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::python) enum Visited {
+    Item,
+    /// It skips the next items of the same class.
+    OfOrdinaryClass,
+    /// It ends.
+    Last,
+}
+
+/// Visits each item of a sequence, and of the sequences in it, that is neither a number nor a sequence
+/// nor exactly an array of NumPy, with its depth. An object that is not a sequence has no items. Returns
+/// whether an item was the last.
+///
+/// # Errors
+///
+/// Those of `visit`, and exceptions that are not about the object.
+#[cold]
+pub(in crate::python) fn visit_items(
+    sequence: &Bound<'_, PyAny>,
+    depth: usize,
+    visit: &mut dyn FnMut(&Bound<'_, PyAny>, usize) -> PyResult<Visited>,
+) -> PyResult<bool> {
     let py = sequence.py();
-    if depth > MAX_NDIM {
-        return Ok(None);
+    if depth > MAX_NDIM || !is_sequence(sequence)? {
+        return Ok(false);
     }
-    // A type whose objects have no masks.
-    let mut plain = core::ptr::null_mut();
-    let Some(items) = ok_unless_exit(py, sequence.try_iter())? else { return Ok(None) };
+    py.check_signals()?;
+    let repeats = || Ok(!sequence.try_iter()?.is(&sequence.try_iter()?));
+    // NumPy iterates again, and would find no item of what iterates once.
+    if !sequence.is_instance_of::<PyList>() && ok_unless_exit(py, repeats())? != Some(true) {
+        return Ok(false);
+    }
+    let (mut ordinary, mut has_numbers) = (core::ptr::null_mut(), false);
+    let Some(items) = ok_unless_exit(py, sequence.try_iter())? else { return Ok(false) };
     for item in items {
-        // NumPy iterates again, and raises.
-        let Some(item) = ok_unless_exit(py, item)? else { return Ok(None) };
-        if item.get_type_ptr() == plain {
+        // NumPy raises.
+        let Some(item) = ok_unless_exit(py, item)? else { return Ok(false) };
+        let class = item.get_type_ptr();
+        if class == ordinary {
             continue;
         }
         if is_number(&item) {
-            plain = item.get_type_ptr();
+            (ordinary, has_numbers) = (class, true);
         } else if is_sequence(&item)? {
-            if let Some(found) = masked_depth(&item, depth.saturating_add(1))? {
-                return Ok(Some(found));
+            // NumPy raises for numbers beside sequences, of which one could contain the other.
+            if has_numbers {
+                return Ok(false);
             }
-        } else if NumPy::is_array_class(&item.get_type())?
-            || !NumPy::is_array(&item)? && !passes_on(&item.get_type())?
-        {
-            plain = item.get_type_ptr();
-        } else if matches!(mask_of(&item)?, Some((Mask { hides: true, .. }, _))) {
-            return Ok(Some(depth));
+            if visit_items(&item, depth.saturating_add(1), visit)? {
+                return Ok(true);
+            }
+        } else if NumPy::is_array_class(&item.get_type())? {
+            ordinary = class;
+        } else {
+            match visit(&item, depth)? {
+                Visited::Item => {}
+                Visited::OfOrdinaryClass => ordinary = class,
+                Visited::Last => return Ok(true),
+            }
         }
     }
-    Ok(None)
+    Ok(false)
 }
 
 fn is_number(object: &Bound<'_, PyAny>) -> bool {
