@@ -6,6 +6,7 @@ mod convert;
 mod device_tensor;
 mod mismatch;
 mod tensor;
+mod tensor_mut;
 mod tensors;
 mod wrappers;
 
@@ -14,7 +15,8 @@ use pyo3::PyResult;
 pub use checks::ANY_RANK;
 pub use convert::{Convert, Convertible};
 pub use device_tensor::PyDeviceTensor;
-pub use tensor::{PyRecords, PyTensor, PyTensorMut};
+pub use tensor::{PyRecords, PyTensor};
+pub use tensor_mut::PyTensorMut;
 pub use tensors::PyTensors;
 pub use wrappers::{AtMost, Exact, FromTensor};
 

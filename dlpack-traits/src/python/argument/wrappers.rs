@@ -205,23 +205,23 @@ fn check_class(object: &Bound<'_, PyAny>) -> PyResult<()> {
 
 /// Lends the field of a wrapper.
 macro_rules! deref {
-    ($($wrapper:ident<A $(, const $number:ident: $integer:ty)?>)*) => {$(
-        impl<A $(, const $number: $integer)?> Deref for $wrapper<A $(, $number)?> {
-            type Target = A;
+    ($($wrapper:ident<$value:ident $(, const $number:ident: $integer:ty)?>)*) => {$(
+        impl<$value $(, const $number: $integer)?> Deref for $wrapper<$value $(, $number)?> {
+            type Target = $value;
 
             #[inline]
-            fn deref(&self) -> &A {
+            fn deref(&self) -> &$value {
                 &self.0
             }
         }
 
-        impl<A $(, const $number: $integer)?> DerefMut for $wrapper<A $(, $number)?> {
+        impl<$value $(, const $number: $integer)?> DerefMut for $wrapper<$value $(, $number)?> {
             #[inline]
-            fn deref_mut(&mut self) -> &mut A {
+            fn deref_mut(&mut self) -> &mut $value {
                 &mut self.0
             }
         }
     )*};
 }
 
-deref! { FromTensor<A> AtMost<A, const BYTES: u64> Exact<A> }
+deref! { FromTensor<T> AtMost<A, const BYTES: u64> Exact<A> }
