@@ -151,6 +151,19 @@ def test_advice_for_an_object_that_is_converted(given):
     EXECUTED.add(advice)
 
 
+def test_advice_for_masked_records():
+    """NumPy does not compress them, and has no zero of bytes."""
+    records = np.ma.array(np.zeros(2, testing.SharedEvents([2]).__array__().dtype))
+    records[0] = np.ma.masked
+    [(advice, made)], _ = advised(testing.levels, records)
+    assert advice == "x.filled(0)"
+    testing.levels(made)
+    records = np.ma.array(np.zeros(2, [("a", "V3")]))
+    records[0] = np.ma.masked
+    with pytest.raises(TypeError, match=r"`numpy.ma.MaskedArray` with some(\n|$)"):
+        arguments.convert_floats(records)
+
+
 def test_advice_for_a_masked_array():
     given = np.ma.array([1, 2], mask=[0, 1], dtype="f4")
     made, _ = advised(arguments.floats, given)

@@ -7,7 +7,7 @@ use alloc::vec;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::python::convert::{class_name, ok_unless_exit};
@@ -36,15 +36,32 @@ pub(in crate::python) fn check_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
 #[cold]
 pub(in crate::python) fn check_mask_of(object: &Bound<'_, PyAny>, x: &str) -> PyResult<()> {
     let Some((Mask { hides: true, is_of_numpy }, part)) = mask_of(object)? else { return Ok(()) };
-    let without = if is_of_numpy {
-        format!("`{x}{part}.compressed()`")
+    let py = object.py();
+    let x = format!("{x}{part}");
+    let mut cures = vec![];
+    if is_of_numpy {
+        // Tried with an element: records cannot be compressed, and not every field has a zero.
+        let element = || {
+            let holder = if part.is_empty() { object.clone() } else { object.getattr("data")? };
+            holder.getattr(intern!(py, "flat"))?.get_item(PySlice::new(py, 0, 1, 1))
+        };
+        let filled = element().and_then(|element| element.call_method1("filled", (0,)));
+        if ok_unless_exit(py, filled)?.is_some() {
+            cures.push(format!("`{x}.filled(0)` with a value for them"));
+        }
+        let compressed = element().and_then(|element| element.call_method0("compressed"));
+        if ok_unless_exit(py, compressed)?.is_some() {
+            cures.push(format!("`{x}.compressed()` without them"));
+        }
     } else {
-        format!("`{x}{part}.unmasked[~{x}{part}.mask]`")
-    };
+        cures.push(format!("`{x}.filled(0)` with a value for them"));
+        cures.push(format!("`{x}.unmasked[~{x}.mask]` without them"));
+    }
+    let advice = if cures.is_empty() { "" } else { "; pass " };
     Err(PyTypeError::new_err(format!(
-        "expected an array without masked elements, got {} with some; pass `{x}{part}.filled(0)` with \
-         a value for them, or {without} without them",
-        class_name(&object.get_type())?
+        "expected an array without masked elements, got {} with some{advice}{}",
+        class_name(&object.get_type())?,
+        cures.join(", or ")
     )))
 }
 
