@@ -2,6 +2,7 @@
 makes an argument that the function accepts."""
 
 import array
+import ctypes
 import os
 import re
 import sys
@@ -162,6 +163,16 @@ def test_advice_for_masked_records():
     records[0] = np.ma.masked
     with pytest.raises(TypeError, match=r"`numpy.ma.MaskedArray` with some(\n|$)"):
         arguments.convert_floats(records)
+
+
+class Point(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_float), ("y", ctypes.c_int)]
+
+
+@pytest.mark.parametrize("given", [Point(), (Point * 2)()])
+def test_no_array_of_numbers_is_advised_for_structs_of_c(given):
+    for function in [arguments.floats, arguments.facts]:
+        assert not advised(function, given)[0]
 
 
 def test_advice_for_a_masked_array():

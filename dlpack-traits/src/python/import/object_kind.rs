@@ -151,8 +151,9 @@ pub(in crate::python) fn has_numbers(object: &Bound<'_, PyAny>) -> PyResult<Opti
     }
     let py = object.py();
     let format = || PyMemoryView::from(object)?.getattr(intern!(py, "format"))?.extract::<String>();
-    // `c` is a character, `u` and `w` are characters of Unicode.
-    Ok(ok_unless_exit(py, format())?.map(|format| !format.ends_with(['c', 'u', 'w', 's'])))
+    // `c` is a character, `u` and `w` are characters of Unicode, `T{` begins a struct.
+    Ok(ok_unless_exit(py, format())?
+        .map(|format| !format.ends_with(['c', 'u', 'w', 's']) && !format.contains("T{")))
 }
 
 /// The `kind` of the dtype that an object states, as of NumPy.
