@@ -50,7 +50,7 @@ MAKE = {
 
 
 # In a message, and in the sources, where parts of it are in braces.
-EXPRESSION = r"`((?:\.[a-z]|x[.\[]|x\{part\}|\{real\}|\[x|numpy\.|torch\.|cupy\.|dpnp\.)[^`\"]*)`"
+EXPRESSION = r"`((?:\.[a-z]|x[.\[]|x !=|x\{part\}|\{(?:real|array|x)\}|\[x|numpy\.|torch\.|cupy\.|dpnp\.)[^`\"]*)`"
 
 
 def advised(function, wrong, exceptions=(TypeError, ValueError, BufferError, AttributeError)):
@@ -152,6 +152,116 @@ def test_advice_for_an_object_that_is_converted(given):
     EXECUTED.add(advice)
 
 
+CONVERTED_TO_BOOL = [
+    (b"\0\2", [False, True]),
+    ([1j, 0j], [True, False]),
+    (np.array([1j, 0]), [True, False]),
+    (Exports(np.array([1j, 0])), [True, False]),
+]
+
+
+def check_bools(given, expected):
+    [(advice, made)], _ = advised(lambda x: arguments.converted(x, "bool"), given)
+    assert arguments.converted(made, "bool").tolist() == expected
+    EXECUTED.add(advice)
+
+
+@pytest.mark.parametrize("given, expected", CONVERTED_TO_BOOL)
+def test_advice_for_bools_keeps_every_number_that_is_not_zero(given, expected):
+    """Also imaginary ones, and those in `bytes`, of which `numpy.asarray` makes one text."""
+    check_bools(given, expected)
+    if type(given) is np.ndarray:
+        for library in ["torch", "jax"]:
+            check_bools(MAKE[library](given), expected)
+
+
+def test_a_complex_number_is_not_false_because_its_real_part_is_zero():
+    with pytest.raises(TypeError) as raised:
+        arguments.count_true(1j)
+    assert "`numpy.asarray(x, 'bool')`" in str(raised.value)
+
+
+INVALID = bytes([0, 0, 2])
+BYTES = np.frombuffer(INVALID, "u1").view("?")
+INVALID_BOOLS = [
+    (BYTES, "x != 0"),
+    (Exports(BYTES), "numpy.from_dlpack(x) != 0"),
+    (testing.PlainArray(list(INVALID), "bool", [3]), "numpy.from_dlpack(x) != 0"),
+    (memoryview(INVALID).cast("?"), "numpy.asarray(x) != 0"),
+    ((ctypes.c_bool * 3).from_buffer_copy(INVALID), "numpy.asarray(x) != 0"),
+]
+
+
+@pytest.mark.parametrize("given, expected", INVALID_BOOLS, ids=lambda x: type(x).__name__)
+def test_advice_for_bools_that_are_neither_0_nor_1(given, expected):
+    """`x != 0` is one `bool` for an object without operators."""
+    [(advice, made)], _ = advised(lambda x: arguments.converted(x, "float32"), given)
+    assert advice == expected and arguments.count_true(made) == 1
+    EXECUTED.add(advice)
+    # An error of the function that reads them, which has no object.
+    with pytest.raises(ValueError, match="; pass `.* != 0`, or `.* != 0` if `x` has no `__array__`") as raised:
+        arguments.converted(given, "bool")
+    has_array = hasattr(type(given), "__array__") or not hasattr(given, "__dlpack__")
+    advice = re.findall(r"`(\w.* != 0)`", str(raised.value).replace("`, or `", "`\n`"))[not has_array]
+    assert arguments.count_true(eval(advice, {"numpy": np, "x": given})) == 1
+
+
+def test_advice_for_a_mask_of_an_image():
+    image = require("PIL.Image").new("1", (4, 2))
+    image.putpixel((1, 0), 1)
+    [(advice, made)], _ = advised(lambda x: arguments.converted(x, "float32"), image)
+    assert advice == "numpy.asarray(x) != 0"
+    assert arguments.converted(made, "float32").tolist() == [[0, 1, 0, 0], [0] * 4]
+    require("torch")
+    [(advice, made)], _ = advised(lambda x: arguments.converted(x, "float32"), of_torch(BYTES))
+    assert advice == "x != 0" and arguments.count_true(made) == 1
+
+
+class Refused:
+    """A tensor that NumPy makes an array of, because its library does not export it."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.array, dtype)
+
+    def __dlpack__(self, **keywords):
+        raise BufferError("of the producer")
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def test_advice_for_a_tensor_that_is_not_exported():
+    given = Refused([[0.5, 0, 2]])
+    [(advice, made)], _ = advised(lambda x: arguments.converted(x, "bool"), given)
+    assert advice == "numpy.asarray(x).astype('bool')"
+    assert arguments.converted(made, "bool").tolist() == [[True, False, True]]
+    [(advice, made)], _ = advised(arguments.convert_bytes, Refused(np.array([[1, 0, 2]])))
+    assert advice == "numpy.asarray(x)[0]" and arguments.convert_bytes(made) == [1, 0, 2]
+    [(advice, made)], _ = advised(testing.elementwise.halved, given)
+    assert advice == "numpy.asarray(x).astype('float32')"
+    assert testing.elementwise.halved(made).tolist() == [[0.25, 0, 1]]
+
+
+def test_advice_for_columns_of_arrow_that_are_not_exported():
+    pyarrow = require("pyarrow")
+    for given in [pyarrow.array([1, None]), pyarrow.array([1, 2]).dictionary_encode()]:
+        [(advice, made)], _ = advised(lambda x: arguments.converted(x, "bool"), given)
+        assert advice == "numpy.asarray(x).astype('bool')"
+        assert arguments.converted(made, "bool").tolist() == [True, True]
+
+
+def test_advice_for_a_tensor_of_paddle_with_a_gradient():
+    """Its table exports the tensor, and its `__dlpack__` does not."""
+    given = require("paddle").ones([2])
+    given.stop_gradient = False
+    [(advice, made)], _ = advised(lambda x: arguments.converted(x, "bool"), given)
+    assert advice == "numpy.asarray(x).astype('bool')"
+    assert arguments.converted(made, "bool").tolist() == [True, True]
+
+
 def test_advice_for_masked_records():
     """NumPy does not compress them, and has no zero of bytes."""
     records = np.ma.array(np.zeros(2, testing.SharedEvents([2]).__array__().dtype))
@@ -165,6 +275,16 @@ def test_advice_for_masked_records():
         arguments.convert_floats(records)
 
 
+def test_advice_for_the_first_field_of_numbers():
+    given = np.zeros(2, [("a", "V3"), ("b", [("c", "i2")]), ("d", "f4")])
+    for function in [arguments.floats, arguments.convert_floats]:
+        [(advice, made)], _ = advised(function, given)
+        assert advice == "x['d'].copy()"
+        function(made)
+    with pytest.raises(BufferError, match="; pass numbers"):
+        arguments.floats(given[["a"]])
+
+
 class Point(ctypes.Structure):
     _fields_ = [("x", ctypes.c_float), ("y", ctypes.c_int)]
 
@@ -173,6 +293,30 @@ class Point(ctypes.Structure):
 def test_no_array_of_numbers_is_advised_for_structs_of_c(given):
     for function in [arguments.floats, arguments.facts]:
         assert not advised(function, given)[0]
+
+
+def test_advice_for_columns_of_different_types():
+    given = require("pandas").DataFrame({"a": [True, False], "b": [2, 3]})
+    [(advice, made)], _ = advised(lambda x: arguments.converted(x, "float32"), given)
+    assert advice == "numpy.asarray(x).astype('float32')"
+    assert arguments.converted(made, "float32").tolist() == [[1, 2], [0, 3]]
+
+
+def test_pytorch_is_advised_only_if_it_is_imported(monkeypatch):
+    torch = require("torch")
+    given = Exports(torch.ones(2, dtype=torch.bfloat16))
+    assert len(advised(arguments.floats, given)[0]) == 1
+    monkeypatch.delitem(sys.modules, "torch")
+    with pytest.raises(TypeError, match=r"expected float32, got bfloat16(\n|$)"):
+        arguments.floats(given)
+
+
+def test_no_conversion_is_advised_that_pytorch_does_not_have():
+    torch = require("torch")
+    for dtype, found in [("float4_e2m1fn_x2", "float4_e2m1fnx2"), ("uint4", "uint8"), ("int2", "int8")]:
+        given = torch.empty(2, dtype=getattr(torch, dtype))
+        with pytest.raises(TypeError, match=f"expected float32, got {found}(\n|$)"):
+            arguments.floats(given)
 
 
 def test_advice_for_a_masked_array():
@@ -451,6 +595,8 @@ def test_every_expression_of_the_sources_was_evaluated():
         test_advice_for_an_object_that_is_not_a_tensor(given)
     for given in CONVERTED:
         test_advice_for_an_object_that_is_converted(given)
+    for given, expected in INVALID_BOOLS:
+        test_advice_for_bools_that_are_neither_0_nor_1(given, expected)
     test_advice_for_a_masked_array()
     test_advice_of_pytorch()
     test_advice_for_tensors_that_pytorch_stores_otherwise()

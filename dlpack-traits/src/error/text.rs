@@ -208,18 +208,18 @@ impl fmt::Display for Error {
                 "expected two tensors of one shape, got dimensions {axis} of {expected} and {found}"
             ),
             Error::RanksDiffer { expected, found } => {
-                write!(f, "expected two tensors of one shape, got {expected} and {found} dimensions")
+                write!(
+                    f,
+                    "expected two tensors of one shape, got {expected} and {found} dimensions"
+                )
             }
             Error::LenMismatch { needed, found } => write!(
                 f,
                 "expected {needed} elements, one for each element of the tensor, got {found}"
             ),
-            Error::InvalidBits { dtype: DataType::BOOL } => {
-                f.write_str(
-                    "expected bools, got an element that is neither 0 nor 1, as in masks of images; pass \
-                     `x != 0`",
-                )
-            }
+            Error::InvalidBits { dtype: DataType::BOOL } => f.write_str(
+                "expected bools, got an element that is neither 0 nor 1, as in masks of images",
+            ),
             Error::InvalidBits { dtype } => {
                 write!(f, "expected {dtype} elements, got bits that are not a value of their type")
             }

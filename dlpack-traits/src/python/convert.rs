@@ -31,6 +31,10 @@ impl From<Error> for PyErr {
         let text = error.to_string();
         match error {
             Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
+            Error::InvalidBits { dtype: DataType::BOOL } => PyValueError::new_err(format!(
+                "{text}; pass `numpy.asarray(x) != 0`, or `numpy.from_dlpack(x) != 0` if `x` has no \
+                 `__array__`"
+            )),
             Error::NoSuchElement | Error::NoSuchIndex { .. } => PyIndexError::new_err(text),
             Error::ElementMismatch { requested, .. } => {
                 PyTypeError::new_err(format!("{text}{}", general(Fix::Cast(requested))))

@@ -377,9 +377,12 @@ impl<'py> Operand<'py> {
 
     /// The error for an array of a type that is not computed.
     fn dtype_error(&self, py: Python<'_>, expected: &[DataType]) -> PyErr {
-        let none = py.None();
-        let object = self.array().map_or(&none, PyTensor::as_object).bind(py);
-        of_dtypes(object, self.tensor(), expected, None, "")
+        match &self.0 {
+            Value::Array(array) => array.error_of_dtypes(py, expected, None),
+            Value::Number(tensor) => {
+                of_dtypes((&py.None().into_bound(py)).into(), tensor, expected, None, "")
+            }
+        }
     }
 }
 

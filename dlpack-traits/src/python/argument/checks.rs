@@ -7,7 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::mismatch::{
-    check_in_place, not_imported, not_on_host, of_dtypes, of_rank, overlapping, read_only, rejected,
+    Passed, check_in_place, not_imported, not_on_host, of_dtypes, of_rank, overlapping, read_only,
+    rejected,
 };
 use crate::alignment::check_imported;
 use crate::backend::{Backend, MemoryRef, has_addresses};
@@ -107,12 +108,12 @@ pub(super) fn import_mut<T: ImportedElement>(
 /// and for another number of dimensions.
 #[inline]
 pub(super) fn check<T: ImportedElement>(
-    object: &Bound<'_, PyAny>,
+    passed: Passed<'_, '_>,
     tensor: &ImportedTensor,
     rank: usize,
     keep: &str,
 ) -> PyResult<()> {
-    let device = tensor.device();
+    let (object, device) = (passed.object, tensor.device());
     if !device.is_host() {
         return Err(not_on_host(object, device, keep));
     }
@@ -121,7 +122,7 @@ pub(super) fn check<T: ImportedElement>(
         Ok(()) | Err(Error::Misaligned { .. }) => {}
         Err(error) => return Err(rejected(object, tensor, error, keep)),
     }
-    check_rank::<T>(object, tensor, rank)
+    check_rank::<T>(passed, tensor, rank)
 }
 
 /// Checks an argument that the function changes: as [`check`], [`check_writable`], and that
@@ -139,9 +140,9 @@ pub(super) fn check_mut<T: ImportedElement>(
 ) -> PyResult<()> {
     match T::DTYPE {
         Some(asked) if asked != tensor.dtype() => {
-            return Err(of_dtypes(object, tensor, &[asked], None, KEEP_CONVERTED));
+            return Err(of_dtypes(object.into(), tensor, &[asked], None, KEEP_CONVERTED));
         }
-        _ => check::<T>(object, tensor, rank, KEEP)?,
+        _ => check::<T>(object.into(), tensor, rank, KEEP)?,
     }
     check_writable(object, tensor)?;
     check_no_grad(object, tensor)
@@ -174,13 +175,13 @@ pub(super) fn check_on_device<B: Backend, T: ImportedElement>(
             check_imported(first, requested, tensor.device()).map_err(ImportError::Tensor)?;
         }
     }
-    check_rank::<T>(object, tensor, rank)
+    check_rank::<T>(object.into(), tensor, rank)
 }
 
 /// Checks the number of dimensions.
 #[inline]
 fn check_rank<T: ImportedElement>(
-    object: &Bound<'_, PyAny>,
+    passed: Passed<'_, '_>,
     tensor: &ImportedTensor,
     rank: usize,
 ) -> PyResult<()> {
@@ -194,7 +195,7 @@ fn check_rank<T: ImportedElement>(
         )));
     }
     let of_element = tensor.ndim().saturating_sub(outer_shape::<T>(tensor).len());
-    Err(of_rank(object, tensor, rank.saturating_add(of_element)))
+    Err(of_rank(passed, tensor, rank.saturating_add(of_element)))
 }
 
 /// Checks that the elements of an argument may be written.

@@ -9,14 +9,15 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyMemoryView, PyString};
 use pyo3::{Borrowed, intern};
 
-use super::{PyTensor, checks, mismatch};
+use super::mismatch::{self, Passed};
+use super::{PyTensor, checks};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::{AreStored, CastError, ImportedElement, ImportedTensor};
 use crate::python::convert::{
     Bounded, class_name, discard, is_exit, is_refusal, is_without_memory, ok_unless,
 };
-use crate::python::import::advice::Advice;
+use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
@@ -111,16 +112,18 @@ where
 {
     fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         const { assert!(T::RECORD.is_none(), "records are not converted: `PyRecords<'_, Particle>`") };
-        let (tensor, source) =
+        let (tensor, source, made_of) =
             converted(object, T::DTYPE).map_err(|error| or_missing(object, T::DTYPE, error))?;
+        let passed = Passed { object, library: made_of };
         let tensor = match T::check(&tensor) {
             Err(Error::AxesMismatch { axes }) if tensor.shape().ends_with(axes) => {
-                copied(object, &tensor, ImportedTensor::to_row_major_copy)?
+                copied(object, &tensor, ImportedTensor::to_row_major_copy)
+                    .map_err(|error| mismatch::not_copied(passed, &tensor, error))?
             }
             _ => tensor,
         };
-        checks::check::<T>(object, &tensor, N, "")?;
-        Ok(Self::new(tensor, source.unbind()))
+        checks::check::<T>(passed, &tensor, N, "")?;
+        Ok(Self::new(tensor, source.unbind()).made_of(made_of))
     }
 }
 
@@ -143,22 +146,24 @@ impl<A: Convertible> Deref for Convert<A> {
     }
 }
 
-/// Imports an object as elements of a type if it is known, and converts it if necessary. Returns the
-/// array that was imported, too.
+/// The tensor of an argument, the array that was imported, and the library of what was passed if NumPy
+/// made the array of it.
+type Made<'py> = (ImportedTensor, Bound<'py, PyAny>, Option<Library>);
+
+/// Imports an object as elements of a type if it is known, and converts it if necessary.
 #[inline]
-fn converted<'py>(
-    object: &Bound<'py, PyAny>,
-    to: Option<DataType>,
-) -> PyResult<(ImportedTensor, Bound<'py, PyAny>)> {
-    let (tensor, source) = match import_object(object, &ImportOptions::new()) {
-        Ok(tensor) => (tensor, object.clone()),
+fn converted<'py>(object: &Bound<'py, PyAny>, to: Option<DataType>) -> PyResult<Made<'py>> {
+    let (tensor, source, made_of) = match import_object(object, &ImportOptions::new()) {
+        Ok(tensor) => (tensor, object.clone(), None),
         Err(error) => by_numpy_after(object, error, to)?,
     };
     let tensor = match to {
-        Some(to) if to != tensor.dtype() && tensor.device().is_host() => cast(object, &tensor, to)?,
+        Some(to) if to != tensor.dtype() && tensor.device().is_host() => {
+            cast(Passed { object, library: made_of }, &tensor, to)?
+        }
         _ => tensor,
     };
-    Ok((tensor, source))
+    Ok((tensor, source, made_of))
 }
 
 /// Replaces a `TypeError` by one about missing values, if the object converts without them: a column
@@ -185,18 +190,14 @@ fn or_missing(object: &Bound<'_, PyAny>, to: Option<DataType>, error: PyErr) -> 
 
 /// Copies the elements of a tensor as another type.
 #[cold]
-fn cast(
-    object: &Bound<'_, PyAny>,
-    tensor: &ImportedTensor,
-    to: DataType,
-) -> PyResult<ImportedTensor> {
+fn cast(passed: Passed<'_, '_>, tensor: &ImportedTensor, to: DataType) -> PyResult<ImportedTensor> {
     let found = tensor.dtype();
-    copied(object, tensor, |tensor| tensor.cast(to)).map_err(|error| match error {
-        CastError::NotAllowed => mismatch::not_cast(object, tensor, to),
+    copied(passed.object, tensor, |tensor| tensor.cast(to)).map_err(|error| match error {
+        CastError::NotAllowed => mismatch::not_cast(passed, tensor, to),
         CastError::OutOfRange => PyValueError::new_err(format!(
             "expected {to}, got {found} with a value that does not fit"
         )),
-        CastError::Tensor(error) => error.into(),
+        CastError::Tensor(error) => mismatch::not_copied(passed, tensor, error),
     })
 }
 
@@ -222,7 +223,7 @@ fn by_numpy_after<'py>(
     object: &Bound<'py, PyAny>,
     error: PyErr,
     to: Option<DataType>,
-) -> PyResult<(ImportedTensor, Bound<'py, PyAny>)> {
+) -> PyResult<Made<'py>> {
     let py = object.py();
     if is_exit(py, &error) {
         return Err(error);
@@ -245,7 +246,8 @@ fn by_numpy_after<'py>(
         return Err(not_exported(object, kind, &Advice::Convert(to), error));
     }
     let made = if is_for_numpy {
-        by_numpy(object, kind, to)
+        let made_of = Some(Library::converted(kind));
+        by_numpy(object, kind, to).map(|(tensor, array)| (tensor, array, made_of))
     } else {
         text_of(object, kind, &Advice::Convert(to)).and_then(|text| Err(PyTypeError::new_err(text)))
     };

@@ -19,7 +19,7 @@ use crate::python::convert::{Bounded, class_name, is_exit};
 use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{instead_of, text_unless_passed_on};
 use crate::python::import::missing_values::{check_mask, mask_of};
-use crate::python::import::not_exported::{expected, not_exported};
+use crate::python::import::not_exported::{NO_NUMBERS, expected, not_exported, numbers_of};
 use crate::python::import::object_kind::ObjectKind;
 use crate::python::numpy::Mask;
 
@@ -74,7 +74,7 @@ pub(super) fn check_in_place(
 /// of them. The message begins with the name of the argument, if there is one.
 #[cold]
 pub(in crate::python) fn of_dtypes(
-    object: &Bound<'_, PyAny>,
+    passed: Passed<'_, '_>,
     tensor: &ImportedTensor,
     expected: &[DataType],
     name: Option<&str>,
@@ -82,7 +82,7 @@ pub(in crate::python) fn of_dtypes(
 ) -> PyErr {
     // The words of PyO3 before 0.29.
     let argument = name.map(|name| format!("argument '{name}': ")).unwrap_or_default();
-    with_advice(object, |library| {
+    with_advice(passed, |library| {
         let found = tensor.dtype();
         // Of complex numbers the real parts are converted, unless a complex type is accepted.
         let found = match real(found) {
@@ -132,10 +132,26 @@ fn expected_dtypes(expected: &[DataType], found: DataType) -> String {
     text
 }
 
+/// What the caller passed, for advice: an object, or one of a library that is known, because NumPy made
+/// the array of the argument of it.
+#[derive(Clone, Copy)]
+pub(in crate::python) struct Passed<'a, 'py> {
+    pub(in crate::python) object: &'a Bound<'py, PyAny>,
+    pub(in crate::python) library: Option<Library>,
+}
+
+impl<'a, 'py> From<&'a Bound<'py, PyAny>> for Passed<'a, 'py> {
+    #[inline]
+    fn from(object: &'a Bound<'py, PyAny>) -> Self {
+        Self { object, library: None }
+    }
+}
+
 /// Makes an exception with advice for the library of the object.
 #[cold]
-fn with_advice(object: &Bound<'_, PyAny>, error: impl FnOnce(Library) -> PyErr) -> PyErr {
-    match Library::of(object) {
+fn with_advice(passed: Passed<'_, '_>, error: impl FnOnce(Library) -> PyErr) -> PyErr {
+    let Passed { object, library } = passed;
+    match library.map_or_else(|| Library::of(object), Ok) {
         Ok(library) => error(library),
         Err(interrupt) => interrupt,
     }
@@ -143,14 +159,26 @@ fn with_advice(object: &Bound<'_, PyAny>, error: impl FnOnce(Library) -> PyErr) 
 
 /// Makes the exception for elements that the rule of casts does not convert.
 #[cold]
-pub(super) fn not_cast(object: &Bound<'_, PyAny>, tensor: &ImportedTensor, to: DataType) -> PyErr {
+pub(super) fn not_cast(passed: Passed<'_, '_>, tensor: &ImportedTensor, to: DataType) -> PyErr {
     let found = tensor.dtype();
-    with_advice(object, |library| {
-        let advice = library.cast_converted(tensor, to);
+    with_advice(passed, |library| {
+        let advice = library.cast((found, tensor.device()), to, "");
         PyTypeError::new_err(format!(
             "expected {to}, got {found}, which is not converted because values could be lost{advice}"
         ))
     })
+}
+
+/// Makes the exception for elements that could not be copied. For bits that are not a `bool`, the general
+/// error names expressions for several libraries.
+#[cold]
+pub(super) fn not_copied(passed: Passed<'_, '_>, tensor: &ImportedTensor, error: Error) -> PyErr {
+    match error {
+        Error::InvalidBits { dtype: DataType::BOOL } => with_advice(passed, |library| {
+            PyValueError::new_err(format!("{error}{}", library.bools(tensor)))
+        }),
+        error => error.into(),
+    }
 }
 
 /// Makes the exception for an object of which NumPy makes an array without numbers.
@@ -172,7 +200,12 @@ pub(super) fn not_numbers(
             (_, 'O') => class_name(&object.get_type())?,
             _ => format!("{name} in {}", class_name(&object.get_type())?),
         };
-        Ok(format!("{}, got {found}; pass numbers", expected(to)))
+        let cure = match kind {
+            ObjectKind::NumPy => numbers_of(array, "", to)?,
+            ObjectKind::Array => numbers_of(array, "numpy.asarray(x)", to)?,
+            _ => NO_NUMBERS.to_string(),
+        };
+        Ok(format!("{}, got {found}; {cure}", expected(to)))
     };
     text().map_or_else(|error| error, PyTypeError::new_err)
 }
@@ -196,25 +229,28 @@ pub(super) fn too_large(array: &Bound<'_, PyAny>, to: Option<DataType>) -> PyRes
         }
     }
     let Some(bits) = large else { return Ok(None) };
-    let advice = match to.map(|to| (to.code(), to.bits())) {
-        Some((ffi::kDLUInt, bits)) => {
-            format!(
-                "pass numbers from 0 to {}",
-                u64::MAX.checked_shr(64_u32.saturating_sub(bits.into())).unwrap_or(0)
-            )
-        }
-        Some((ffi::kDLInt, bits)) => {
-            let least = i64::MIN >> 64_u32.saturating_sub(bits.into()).min(63);
-            format!("pass numbers from {least} to {}", !least)
-        }
-        Some((ffi::kDLBool, _)) => String::from("pass bools"),
-        Some(_) => String::from("pass floats"),
-        None => String::from("pass numbers from -2**63 to 2**64 - 1, or floats"),
+    let numbers = match to {
+        Some(to) => range_of(to).unwrap_or_else(|| String::from("floats")),
+        None => String::from("numbers from -2**63 to 2**64 - 1, or floats"),
     };
     Ok(Some(PyValueError::new_err(format!(
-        "{}, got an `int` of {bits} bits, which does not fit in 64; {advice}",
+        "{}, got an `int` of {bits} bits, which does not fit in 64; pass {numbers}",
         expected(to)
     ))))
+}
+
+/// "numbers from 0 to 255"; `None` for floats and complex numbers.
+pub(in crate::python) fn range_of(dtype: DataType) -> Option<String> {
+    let unused = 64_u32.saturating_sub(dtype.bits().into());
+    Some(match dtype.code() {
+        ffi::kDLUInt => format!("numbers from 0 to {}", u64::MAX.checked_shr(unused).unwrap_or(0)),
+        ffi::kDLInt => {
+            let least = i64::MIN >> unused.min(63);
+            format!("numbers from {least} to {}", !least)
+        }
+        ffi::kDLBool => String::from("bools"),
+        _ => return None,
+    })
 }
 
 /// Makes the exception for an argument that does not meet its type. `keep` is [`KEEP`] if the function
@@ -229,12 +265,12 @@ pub(super) fn rejected(
     keep: &str,
 ) -> PyErr {
     match error {
-        Error::ElementMismatch { requested, found } => with_advice(object, |library| {
+        Error::ElementMismatch { requested, found } => with_advice(object.into(), |library| {
             let advice = library.cast((found, tensor.device()), requested, "");
             PyTypeError::new_err(format!("expected {requested}, got {found}{advice}"))
         }),
         Error::AxesMismatch { axes } if tensor.shape().ends_with(axes) => {
-            with_advice(object, |library| {
+            with_advice(object.into(), |library| {
                 let advice = library.row_major(tensor, keep);
                 PyValueError::new_err(format!(
                     "expected dimensions of {} at the end, contiguous there, got strides {}; {advice}",
@@ -255,7 +291,7 @@ pub(super) fn rejected(
 /// Makes the exception for memory that the processor cannot read. `keep` is as in [`rejected`].
 #[cold]
 pub(super) fn not_on_host(object: &Bound<'_, PyAny>, device: Device, keep: &str) -> PyErr {
-    with_advice(object, |library| {
+    with_advice(object.into(), |library| {
         let advice = library.on_host();
         PyValueError::new_err(format!(
             "expected host memory, got memory on {device}; pass {keep}{advice}"
@@ -264,13 +300,9 @@ pub(super) fn not_on_host(object: &Bound<'_, PyAny>, device: Device, keep: &str)
 }
 
 #[cold]
-pub(super) fn of_rank(
-    object: &Bound<'_, PyAny>,
-    tensor: &ImportedTensor,
-    expected: usize,
-) -> PyErr {
+pub(super) fn of_rank(passed: Passed<'_, '_>, tensor: &ImportedTensor, expected: usize) -> PyErr {
     let dimensions = if expected == 1 { "dimension" } else { "dimensions" };
-    with_advice(object, |library| {
+    with_advice(passed, |library| {
         PyValueError::new_err(format!(
             "expected {expected} {dimensions}, got {} of shape {}{}",
             tensor.ndim(),
@@ -282,7 +314,7 @@ pub(super) fn of_rank(
 
 #[cold]
 pub(super) fn overlapping(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
-    with_advice(object, |library| {
+    with_advice(object.into(), |library| {
         PyValueError::new_err(format!(
             "expected elements that do not share memory, got a tensor that is broadcast or may \
              overlap; {}",
@@ -293,7 +325,7 @@ pub(super) fn overlapping(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) ->
 
 #[cold]
 pub(super) fn read_only(object: &Bound<'_, PyAny>, tensor: &ImportedTensor) -> PyErr {
-    with_advice(object, |library| {
+    with_advice(object.into(), |library| {
         let (dtype, device) = (tensor.dtype(), tensor.device());
         let (found, advice) = if library == Library::Jax {
             ("an array of JAX, which is immutable", library.copied(dtype, device))

@@ -9,13 +9,14 @@ use pyo3::Borrowed;
 use pyo3::prelude::*;
 
 use super::checks::{self, ANY_RANK, FixedRank, Rank};
-use super::mismatch;
+use super::mismatch::{self, Passed};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::Readable;
 use crate::import::{
     AnyElement, As, Conversion, Elements, ElementsAs, ImportedElement, ImportedTensor, Number,
 };
+use crate::python::import::advice::Library;
 use crate::stream_arg::StreamArg;
 
 /// An array argument of a `#[pyfunction]` or a method: elements of type `T`, with `N`
@@ -92,6 +93,8 @@ use crate::stream_arg::StreamArg;
 pub struct PyTensor<'py, T = AnyElement, const N: usize = ANY_RANK, A: Access = Read> {
     pub(in crate::python) tensor: A::Tensor,
     pub(super) object: Py<PyAny>,
+    /// The library of what was passed, if NumPy made the object of it.
+    made_of: Option<Library>,
     checked: PhantomData<fn() -> (&'py (), T)>,
 }
 
@@ -139,7 +142,7 @@ impl Access for Read {
         rank: usize,
     ) -> PyResult<ImportedTensor> {
         let tensor = checks::import::<T>(object)?;
-        checks::check::<T>(object, &tensor, rank, "")?;
+        checks::check::<T>(object.into(), &tensor, rank, "")?;
         Ok(tensor)
     }
 
@@ -189,7 +192,18 @@ impl<T, const N: usize, A: Access> PyTensor<'_, T, N, A> {
     /// Wraps a checked tensor.
     #[inline]
     pub(super) const fn new(tensor: A::Tensor, object: Py<PyAny>) -> Self {
-        Self { tensor, object, checked: PhantomData }
+        Self { tensor, object, made_of: None, checked: PhantomData }
+    }
+
+    /// As [`new`](Self::new), for an object that NumPy made of one of another library.
+    #[inline]
+    pub(super) fn made_of(self, made_of: Option<Library>) -> Self {
+        Self { made_of, ..self }
+    }
+
+    /// What the caller passed. `object` is that of this argument.
+    const fn passed<'a, 'p>(&self, object: &'a Bound<'p, PyAny>) -> Passed<'a, 'p> {
+        Passed { object, library: self.made_of }
     }
 
     /// The Python object that was passed.
@@ -264,7 +278,18 @@ impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A
     /// }
     /// ```
     pub fn dtype_error(&self, py: Python<'_>, name: &str, expected: &[DataType]) -> PyErr {
-        mismatch::of_dtypes(self.object.bind(py), &self.tensor, expected, Some(name), A::NOTE)
+        self.error_of_dtypes(py, expected, Some(name))
+    }
+
+    /// As [`dtype_error`](Self::dtype_error), for an argument without a name.
+    pub(in crate::python) fn error_of_dtypes(
+        &self,
+        py: Python<'_>,
+        expected: &[DataType],
+        name: Option<&str>,
+    ) -> PyErr {
+        let passed = self.passed(self.object.bind(py));
+        mismatch::of_dtypes(passed, &self.tensor, expected, name, A::NOTE)
     }
 
     /// As [`dtype_error`](Self::dtype_error), for [`dispatch!`](crate::python::dispatch).
@@ -307,8 +332,10 @@ impl<'py, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'py, AnyE
         if self.dtype() != U::DTYPE {
             return Err(self.not_accepted(name, &[U::DTYPE]));
         }
-        Python::attach(|py| checks::check::<U>(self.object.bind(py), &self.tensor, N, ""))?;
-        Ok(PyTensor::new(self.tensor, self.object))
+        Python::attach(|py| {
+            checks::check::<U>(self.passed(self.object.bind(py)), &self.tensor, N, "")
+        })?;
+        Ok(PyTensor::<U, N, A>::new(self.tensor, self.object).made_of(self.made_of))
     }
 }
 

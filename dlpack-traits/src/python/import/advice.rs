@@ -6,6 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use core::fmt;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::describe::Order;
@@ -13,8 +14,8 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::{Advised, Fix, ImportError, ImportedTensor, is_of_numpy, is_of_torch};
-use crate::python::convert::{import_error, misaligned, ok_unless_exit};
-use crate::python::import::object_kind::ObjectKind;
+use crate::python::convert::{import_error, misaligned, ok_or_discard, ok_unless_exit};
+use crate::python::import::object_kind::{ObjectKind, has};
 
 /// What the message about an argument that was not imported suggests.
 pub(in crate::python) enum Advice {
@@ -43,7 +44,11 @@ pub(in crate::python) enum Library {
     Jax,
     /// Another object with `__dlpack__`, which may have no other method.
     Other,
-    /// An object that no library imports, or only once: a list, a capsule.
+    /// An object that NumPy makes an array of: a list, an object with `__array__`, a tensor that its
+    /// library does not export.
+    Converted,
+    Bytes,
+    /// An object that no library imports, or only once: a capsule.
     Unknown,
 }
 
@@ -66,15 +71,62 @@ impl Library {
                 "dpnp.dpnp_array.dpnp_array" => return Ok(Self::Dpnp),
                 // It has PyTorch's methods, and they raise.
                 "torch.utils.dlpack.ReadOnlyTensorWrapper" => break,
-                "torch.Tensor" => return Ok(Self::PyTorch),
+                // PyTorch exports integers of less than 8 bits as bytes, and converts none.
+                "torch.Tensor" => {
+                    let dtype = object.getattr(intern!(py, "dtype")).and_then(|dtype| dtype.str());
+                    let is_narrow = ok_unless_exit(py, dtype)?.is_some_and(|name| {
+                        let name = name.to_string_lossy();
+                        let bits = name.rsplit_once("int").map(|(_, bits)| bits.parse::<u8>());
+                        matches!(bits, Some(Ok(..8)))
+                    });
+                    return Ok(if is_narrow { Self::Unknown } else { Self::PyTorch });
+                }
                 name if name.starts_with("jaxlib.") && name.ends_with(".ArrayImpl") => {
                     return Ok(Self::Jax);
                 }
                 _ => {}
             }
         }
-        let is_other = matches!(ObjectKind::of(object)?, ObjectKind::Table | ObjectKind::DLPack);
-        Ok(if is_other { Self::Other } else { Self::Unknown })
+        Ok(match ObjectKind::of(object)? {
+            // The exchange table exports a tensor of Paddle with a gradient.
+            ObjectKind::Table
+                if ok_unless_exit(py, object.call_method0("__dlpack__"))?.is_none() =>
+            {
+                let converts = has(&object.get_type(), "__array__")?;
+                if converts { Self::Converted } else { Self::Unknown }
+            }
+            ObjectKind::Table | ObjectKind::DLPack => Self::Other,
+            kind if kind.is_for_numpy() => Self::converted(kind),
+            _ => Self::Unknown,
+        })
+    }
+
+    /// The library of an object of which NumPy made an array.
+    pub(in crate::python) const fn converted(kind: ObjectKind) -> Self {
+        match kind {
+            ObjectKind::NumPy => Self::NumPy,
+            ObjectKind::Bytes => Self::Bytes,
+            _ => Self::Converted,
+        }
+    }
+
+    /// The expression of an array of NumPy, if one is known.
+    fn array(self, found: DataType, device: Device) -> Option<&'static str> {
+        match self {
+            Self::NumPy => Some("x"),
+            Self::Jax | Self::Converted => Some("numpy.asarray(x)"),
+            Self::Bytes => Some("numpy.frombuffer(x, 'uint8')"),
+            Self::Other if is_read_by_numpy(found, device) => Some("numpy.from_dlpack(x)"),
+            _ => None,
+        }
+    }
+
+    /// The expression of an array whose operators apply to each element, if one is known.
+    fn with_operators(self, tensor: &ImportedTensor) -> Option<&'static str> {
+        match self {
+            Self::CuPy | Self::Dpnp | Self::PyTorch | Self::Jax => Some("x"),
+            _ => self.array(tensor.dtype(), tensor.device()),
+        }
     }
 
     /// The expression that applies a fix to a tensor of this dtype and device.
@@ -99,26 +151,23 @@ impl Library {
         to: DataType,
         note: &str,
     ) -> String {
-        let on_host = device.is_host();
-        // The imaginary parts are left out, which a cast would do with a warning.
-        let is_halved = found.is_complex() && !to.is_complex();
+        let is_halved = found.is_complex() && is_of_reals(to);
         let (real, part) = if is_halved { ("x.real", ".real") } else { ("", "") };
-        match self {
-            Self::NumPy | Self::CuPy | Self::Dpnp if is_of_numpy(to) => {
+        match (self, self.array(found, device)) {
+            (Self::NumPy | Self::CuPy | Self::Dpnp, _) if is_of_numpy(to) => {
                 format!("; convert with `{real}.astype('{to}')`")
             }
-            Self::Jax if is_made_by_jax(to, note) => {
+            (Self::Jax, _) if is_made_by_jax(to, note) => {
                 format!("; convert with `{real}.astype('{to}')`")
             }
-            Self::PyTorch if is_of_torch(to) => format!("; convert with `{real}.to(torch.{to})`"),
-            Self::Jax if is_of_numpy(to) => {
-                format!("; convert with `numpy.asarray(x){part}.astype('{to}')`")
+            (Self::PyTorch, _) if is_of_torch(to) && is_of_torch(found) => {
+                format!("; convert with `{real}.to(torch.{to})`")
             }
-            Self::Other if is_of_numpy(to) && is_of_numpy(found) && on_host => {
-                format!("; convert with `numpy.from_dlpack(x){part}.astype('{to}')`")
+            (_, Some(array)) if is_of_numpy(to) => {
+                format!("; convert with `{array}{part}.astype('{to}')`")
             }
-            Self::Unknown => String::new(),
-            _ if is_of_torch(to) && is_of_torch(found) => {
+            (Self::PyTorch | Self::Converted | Self::Bytes | Self::Unknown, _) => String::new(),
+            _ if is_of_torch(to) && is_of_torch(found) && is_torch_imported() => {
                 format!("; convert with `torch.from_dlpack(x).to(torch.{to})`")
             }
             _ => String::new(),
@@ -153,9 +202,9 @@ impl Library {
         match self {
             Self::NumPy | Self::CuPy | Self::Dpnp => Some("`x.copy()`"),
             Self::PyTorch => Some("`x.clone()`"),
-            Self::Jax => Some("`numpy.array(x)`"),
+            Self::Jax | Self::Converted => Some("`numpy.array(x)`"),
             Self::Other if is_read_by_numpy(found, device) => Some("`numpy.from_dlpack(x).copy()`"),
-            Self::Other | Self::Unknown => None,
+            Self::Other | Self::Bytes | Self::Unknown => None,
         }
     }
 
@@ -165,16 +214,10 @@ impl Library {
         format!("pass {copy}")
     }
 
-    /// As [`cast`](Self::cast), for an argument that need not be a tensor: NumPy makes an array of
-    /// it.
-    pub(in crate::python) fn cast_converted(self, tensor: &ImportedTensor, to: DataType) -> String {
-        match self {
-            Self::Unknown if is_of_numpy(to) => {
-                let part = if tensor.dtype().is_complex() { ".real" } else { "" };
-                format!("; convert with `numpy.asarray(x){part}.astype('{to}')`")
-            }
-            _ => self.cast((tensor.dtype(), tensor.device()), to, ""),
-        }
+    /// Valid bools, for bytes that are neither 0 nor 1; an empty text if no expression is known.
+    pub(in crate::python) fn bools(self, tensor: &ImportedTensor) -> String {
+        let array = self.with_operators(tensor);
+        array.map(|array| format!("; pass `{array} != 0`")).unwrap_or_default()
     }
 
     /// A copy that may be written, and that the caller keeps, because the function changes it.
@@ -207,21 +250,14 @@ impl Library {
             Self::PyTorch => "a copy on the host, `x.cpu()`",
             Self::Jax => "a copy on the host, `numpy.asarray(x)`",
             Self::Other => "a copy on the host, `numpy.from_dlpack(x, device='cpu')`",
-            Self::NumPy | Self::Unknown => "a copy on the host",
+            Self::NumPy | Self::Converted | Self::Bytes | Self::Unknown => "a copy on the host",
         }
     }
 
     /// The same elements with more axes, or a part with fewer. It adds or removes the first
     /// axes; the memory stays the same, except that JAX copies.
     pub(in crate::python) fn of_rank(self, tensor: &ImportedTensor, expected: usize) -> String {
-        let array = match self {
-            Self::Unknown => return String::new(),
-            Self::Other if !is_read_by_numpy(tensor.dtype(), tensor.device()) => {
-                return String::new();
-            }
-            Self::Other => "numpy.from_dlpack(x)",
-            _ => "x",
-        };
+        let Some(array) = self.with_operators(tensor) else { return String::new() };
         let surplus = tensor.shape().len().saturating_sub(expected);
         // An axis without elements has no first part.
         if tensor.shape().iter().take(surplus).any(|&dim| dim == 0) {
@@ -240,6 +276,20 @@ impl Library {
 pub(in crate::python) fn is_made_by_jax(to: DataType, note: &str) -> bool {
     let most = if to.is_complex() { 64 } else { 32 };
     note.is_empty() && (is_of_numpy(to) || to == DataType::BF16) && to.bits() <= most
+}
+
+/// Whether complex numbers are converted to a type without their imaginary parts, which a cast would
+/// drop with a warning. A `bool` is `False` only if both parts are zero.
+pub(in crate::python) fn is_of_reals(to: DataType) -> bool {
+    !to.is_complex() && to != DataType::BOOL
+}
+
+/// Whether the program has imported PyTorch, which an expression for an object of another library needs.
+fn is_torch_imported() -> bool {
+    Python::attach(|py| {
+        let modules = || py.import("sys")?.getattr("modules")?.contains("torch");
+        ok_or_discard(py, modules()).unwrap_or(false)
+    })
 }
 
 /// Whether `numpy.from_dlpack` imports the tensor.

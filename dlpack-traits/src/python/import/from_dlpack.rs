@@ -15,7 +15,7 @@ use crate::import::{ImportedTensor, is_of_numpy};
 use crate::python::convert::{
     caused_by, class_name, discard, is_exit, ok_or_discard, ok_unless_exit,
 };
-use crate::python::import::advice::Advice;
+use crate::python::import::advice::{Advice, is_of_reals};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{check_items, check_mask, exporter_of, filled_numbers};
@@ -197,8 +197,7 @@ pub(in crate::python) fn text_of(
                     ));
                 }
             }
-            let is_halved = dtype.is_some_and(|dtype| !dtype.is_complex())
-                && object.is_instance_of::<PyComplex>();
+            let is_halved = dtype.is_some_and(is_of_reals) && object.is_instance_of::<PyComplex>();
             let part = if is_halved { ".real" } else { "" };
             format!("`numpy.asarray(x{part}{as_dtype})`")
         }

@@ -12,11 +12,11 @@ use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::{is_allowed, is_of_numpy};
 use crate::python::convert::{Bounded, caused_by, class_name, is_refusal, ok_unless_exit};
-use crate::python::import::advice::{Advice, KEEP_CONVERTED, Library, is_made_by_jax};
+use crate::python::import::advice::{Advice, KEEP_CONVERTED, Library, is_made_by_jax, is_of_reals};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::filled;
-use crate::python::import::object_kind::ObjectKind;
+use crate::python::import::object_kind::{NUMBERS, ObjectKind, kind_of_dtype};
 
 /// Adds what was expected and a cure to the `BufferError` of NumPy, to a refusal of JAX for an array
 /// with memory, and to one of PyTorch for a tensor that it stores otherwise ([`Stored`]). Returns every other error unchanged.
@@ -192,7 +192,7 @@ fn array_text(
     let letter = dtype.getattr(intern!(py, "kind"))?.extract::<char>()?;
     let is_native = dtype.getattr(intern!(py, "isnative"))?.is_truthy()?;
     let same = DataType::from_name(&name);
-    let is_halved = letter == 'c' && to.is_some_and(|to| !to.is_complex());
+    let is_halved = letter == 'c' && to.is_some_and(is_of_reals);
     let part = match (is_halved, array) {
         (false, _) => "",
         (true, "") => "x.real",
@@ -223,8 +223,8 @@ fn array_text(
             }
             (Some(wider), None) => format!("convert with `{array}.astype('{wider}')`{note}"),
             (Some(_), Some(to)) => format!("pass a tensor of a library that exports {to}"),
-            (None, _) if note.is_empty() => numbers_of(object, &dtype, to)?,
-            (None, _) => NUMBERS.to_string(),
+            (None, _) if note.is_empty() => numbers_of(object, "", to)?,
+            (None, _) => NO_NUMBERS.to_string(),
         },
     };
     let (found, reason) = (dtype.str()?, error.value(py).to_string());
@@ -238,22 +238,29 @@ fn array_text(
 }
 
 /// The cure where none is known.
-const NUMBERS: &str = "pass numbers";
+pub(in crate::python) const NO_NUMBERS: &str = "pass numbers";
 
 /// The cure for an array without numbers of one type: a field of a structured array, the numbers
-/// in an array of objects.
-fn numbers_of(
+/// in an array of objects. `x` is the expression of the array, and empty for the object itself.
+pub(in crate::python) fn numbers_of(
     array: &Bound<'_, PyAny>,
-    dtype: &Bound<'_, PyAny>,
+    x: &str,
     to: Option<DataType>,
 ) -> PyResult<String> {
     let py = array.py();
+    let dtype = array.getattr(intern!(py, "dtype"))?;
     let names = dtype.getattr_opt(intern!(py, "names"))?.filter(|names| !names.is_none());
-    if let Some(first) = names.map(|names| names.get_item(0)) {
-        return Ok(format!(
-            "pass one of its fields, such as `x[{}].copy()`",
-            Bounded(&first?.repr()?.to_string_lossy())
-        ));
+    if let Some(names) = names {
+        for name in names.try_iter()? {
+            let name = name?;
+            if kind_of_dtype(&array.get_item(&name)?)?.is_some_and(|kind| NUMBERS.contains(kind)) {
+                let (x, name) = (if x.is_empty() { "x" } else { x }, name.repr()?);
+                return Ok(format!(
+                    "pass one of its fields, such as `{x}[{}].copy()`",
+                    Bounded(&name.to_string_lossy())
+                ));
+            }
+        }
     }
     let to = to.unwrap_or(DataType::F64);
     let is_of_objects = dtype.getattr(intern!(py, "kind"))?.extract::<char>()? == 'O';
@@ -261,9 +268,9 @@ fn numbers_of(
     let is_exact = matches!(to.code(), ffi::kDLFloat | ffi::kDLComplex);
     let converted = || array.call_method1(intern!(py, "astype"), (to.to_string(),));
     if is_of_objects && is_exact && is_of_numpy(to) && ok_unless_exit(py, converted())?.is_some() {
-        return Ok(format!("convert with `.astype('{to}')`"));
+        return Ok(format!("convert with `{x}.astype('{to}')`"));
     }
-    Ok(NUMBERS.to_string())
+    Ok(NO_NUMBERS.to_string())
 }
 
 /// "expected float32".
