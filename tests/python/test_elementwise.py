@@ -1,5 +1,8 @@
 """Functions of elements as functions of arrays, against NumPy."""
 
+import array
+import re
+
 import dlpack_testing as testing
 import pytest
 from conftest import require, run_in_a_new_process
@@ -119,6 +122,32 @@ def test_numbers_adapt_to_the_arrays():
     assert functions.hypot(np.float64(3), 4).shape == ()
 
 
+@pytest.mark.parametrize("number", [2**64, -(2**64), 2**64 + 2**12, 10**30])
+def test_functions_of_floats_compute_integers_beyond_64_bits(number):
+    for dtype in ["f8", "f4", "c16"]:
+        x = np.ones(2, dtype)
+        result = functions.sum(x, number)
+        assert result.dtype == dtype and result.tolist() == (x + number).tolist()
+    assert functions.hypot(np.arange(2), number).tolist() == [abs(float(number))] * 2
+    assert functions.hypot(number, 1) == abs(float(number))
+
+
+@pytest.mark.parametrize(
+    "x",
+    [[1.0, 3.0], (1.0,), range(3), array.array("d", [1.0]), memoryview(array.array("d", [1.0])), 2.0],
+    ids=lambda x: type(x).__name__,
+)
+def test_the_conversion_of_an_operand_is_advised_for_its_class(x):
+    with pytest.raises(TypeError, match="expected float32, got .*; convert with") as raised:
+        functions.halved(x)
+    [advice] = re.findall("`(.+)`", str(raised.value))
+    assert advice == "numpy.asarray(x).astype('float32')"
+    made = functions.halved(eval(advice, {"numpy": np, "x": x}))
+    assert made.tolist() == (np.asarray(x) / 2).tolist()
+    with pytest.raises(TypeError, match=r"convert with `\.astype\('float32'\)`"):
+        functions.halved(np.asarray(x))
+
+
 def test_types_can_differ():
     assert functions.power(np.full(3, 2.0), np.array([1, 2, 3], "i4")).tolist() == [2, 4, 8]
     assert functions.power(np.full(3, 2.0), 3).tolist() == [8, 8, 8]
@@ -139,7 +168,12 @@ def test_types_can_differ():
         (lambda x: functions.hypot(x, 1, out=np.broadcast_to(x[:1], 5)), ValueError, "read-only"),
         (lambda x: functions.hypot(x, 1e300), OverflowError, "expected float32, got a number"),
         (lambda x: functions.sum(np.uint8([1]), -1), OverflowError, "expected uint8, got a number"),
-        (lambda x: functions.hypot(x, 2**80), OverflowError, "int too big"),
+        (lambda x: functions.sum(np.uint8([1]), -1), OverflowError, "fit, -1; pass numbers from 0 to 255"),
+        (lambda x: functions.sum(np.arange(2), 2**64), OverflowError, f"int64, .*, {2**64}; pass numbers"),
+        (lambda x: functions.sum(2**64, 2**64), OverflowError, "expected int64, got a number"),
+        (lambda x: functions.power(np.ones(1), 2**64), OverflowError, f"expected int32, .*, {2**64}; pass"),
+        (lambda x: functions.halved(2**64), TypeError, r"expected float32, got float64(\n|$)"),
+        (lambda x: functions.hypot(x, 2**1024), OverflowError, "got an `int` of 1025 bits"),
         (lambda x: functions.hypot(x, None), TypeError, "expected an array, got `NoneType`"),
         (lambda x: functions.hypot(x, "a"), TypeError, "pass numbers"),
         (lambda x: functions.hypot(x, np.array([x, None], object)), TypeError, "object"),

@@ -19,7 +19,9 @@ use crate::export::{DLPackExport, OwnedTensor};
 use crate::import::{
     Arguments, CastError, ElementFn, ImportedTensor, Kind, Map, is_widened, kind_of,
 };
-use crate::python::argument::{Convert, PyTensor, PyTensorMut, Shape, of_dtypes};
+use crate::python::argument::{Convert, Passed, PyTensor, PyTensorMut, Shape, of_dtypes, range_of};
+use crate::python::convert::{Bounded, ok_or_discard};
+use crate::python::import::advice::Library;
 use crate::python::interpreter::detached_if;
 use crate::python::result::{IntoPython, PyLike};
 
@@ -52,7 +54,8 @@ use crate::python::result::{IntoPython, PyLike};
 /// The first function is called whose argument types keep every value of the arrays; integers are
 /// also computed as `float64`. So functions of smaller types come first, and `int32` is computed by
 /// `f64::hypot` here, `float16` by `f32::hypot`. A number of Python adapts to the arrays: with a
-/// `float32` array, `2.0` is a `float32`. A `float` beside integers only is a `float64`, as in NumPy.
+/// `float32` array, `2.0` is a `float32`. A `float` beside integers only is a `float64`, as in NumPy. An
+/// `int` that does not fit in 64 bits is computed by functions of floats.
 ///
 /// Arguments and results are element types without axes: also `bool`, `Complex`, `f16` and `bf16`.
 pub const fn elementwise<'py, const N: usize>(
@@ -239,9 +242,7 @@ fn made_for<const N: usize>(
     for ((to, operand), &dtype) in all.iter_mut().zip(operands).zip(types) {
         let made = operand.converted(dtype).map_err(|error| match error {
             CastError::Tensor(error) => error.into(),
-            _ => PyOverflowError::new_err(format!(
-                "expected {dtype}, got a number that does not fit"
-            )),
+            _ => operand.does_not_fit(dtype),
         })?;
         let tensor = made.as_ref().unwrap_or_else(|| operand.tensor());
         *to = if tensor.shape() == shape { made } else { Some(tensor.repeated(shape)?) };
@@ -311,7 +312,12 @@ pub struct Operand<'py>(Value<'py>);
 enum Value<'py> {
     Array(PyTensor<'py>),
     /// A number of Python. Its type adapts to that of the arrays.
-    Number(ImportedTensor),
+    Number {
+        tensor: ImportedTensor,
+        /// The type of the number, which is not that of the tensor if an `int` is stored as a float.
+        dtype: DataType,
+        object: Py<PyAny>,
+    },
 }
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Operand<'py> {
@@ -321,14 +327,20 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Operand<'py> {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         // Subclasses, such as `numpy.float64`, have a type that does not adapt.
-        let number = if PyFloat::is_exact_type_of(&object) {
+        let mut dtype = None;
+        let tensor = if PyFloat::is_exact_type_of(&object) {
             scalar(object.extract::<f64>()?)?
         } else if PyBool::is_exact_type_of(&object) {
             scalar(object.extract::<bool>()?)?
         } else if PyInt::is_exact_type_of(&object) {
-            match object.extract::<i64>() {
-                Ok(value) => scalar(value)?,
-                Err(_) => scalar(object.extract::<u64>()?)?,
+            if let Ok(value) = object.extract::<i64>() {
+                scalar(value)?
+            } else if let Ok(value) = object.extract::<u64>() {
+                scalar(value)?
+            } else {
+                // A function of floats computes it, as in NumPy.
+                dtype = Some(DataType::I64);
+                scalar(object.extract::<f64>().map_err(|_| beyond_floats(&object))?)?
             }
         } else if PyComplex::is_exact_type_of(&object) {
             let value = object.cast::<PyComplex>()?;
@@ -337,7 +349,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Operand<'py> {
             let Convert(array) = object.extract()?;
             return Ok(Self(Value::Array(array)));
         };
-        Ok(Self(Value::Number(number)))
+        let dtype = dtype.unwrap_or(tensor.dtype());
+        Ok(Self(Value::Number { tensor, dtype, object: object.to_owned().unbind() }))
     }
 }
 
@@ -346,7 +359,7 @@ impl<'py> Operand<'py> {
     const fn tensor(&self) -> &ImportedTensor {
         match &self.0 {
             Value::Array(array) => &array.tensor,
-            Value::Number(number) => number,
+            Value::Number { tensor, .. } => tensor,
         }
     }
 
@@ -354,14 +367,22 @@ impl<'py> Operand<'py> {
     const fn array(&self) -> Option<&PyTensor<'py>> {
         match &self.0 {
             Value::Array(array) => Some(array),
-            Value::Number(_) => None,
+            Value::Number { .. } => None,
+        }
+    }
+
+    /// The type of the elements or the number.
+    fn dtype(&self) -> DataType {
+        match &self.0 {
+            Value::Array(array) => array.dtype(),
+            Value::Number { dtype, .. } => *dtype,
         }
     }
 
     /// Whether this is computed as elements of a type. `most` is the highest kind of the arrays: a number
     /// of no higher kind adapts to their type.
     fn fits(&self, to: DataType, most: Option<Kind>) -> bool {
-        let from = self.tensor().dtype();
+        let from = self.dtype();
         let kind = kind_of(from);
         if self.array().is_none() && kind <= most {
             return kind <= kind_of(to);
@@ -379,11 +400,41 @@ impl<'py> Operand<'py> {
     fn dtype_error(&self, py: Python<'_>, expected: &[DataType]) -> PyErr {
         match &self.0 {
             Value::Array(array) => array.error_of_dtypes(py, expected, None),
-            Value::Number(tensor) => {
-                of_dtypes((&py.None().into_bound(py)).into(), tensor, expected, None, "")
+            Value::Number { tensor, dtype, object } => {
+                // NumPy makes an array of objects of a large `int`.
+                let library = (*dtype != tensor.dtype()).then_some(Library::Unknown);
+                let passed = Passed { object: object.bind(py), library };
+                of_dtypes(passed, tensor, expected, None, "")
             }
         }
     }
+
+    /// The error for a number that a type does not have.
+    #[cold]
+    fn does_not_fit(&self, to: DataType) -> PyErr {
+        let text = Python::attach(|py| match &self.0 {
+            Value::Number { object, .. } => ok_or_discard(py, object.bind(py).repr())
+                .map(|text| format!(", {}", Bounded(&text.to_string_lossy()))),
+            Value::Array(_) => None,
+        });
+        let value = text.unwrap_or_default();
+        let advice = range_of(to).map(|numbers| format!("; pass {numbers}")).unwrap_or_default();
+        PyOverflowError::new_err(format!(
+            "expected {to}, got a number that does not fit{value}{advice}"
+        ))
+    }
+}
+
+/// The error for an `int` that no function computes.
+#[cold]
+fn beyond_floats(number: &Bound<'_, PyAny>) -> PyErr {
+    let bits = number.call_method0("bit_length").and_then(|bits| bits.extract::<u64>());
+    bits.map_or_else(|error| error, |bits| {
+        PyOverflowError::new_err(format!(
+            "expected a number, got an `int` of {bits} bits, which fits in no integer and no float; \
+             pass numbers between -2**1023 and 2**1023"
+        ))
+    })
 }
 
 /// A tensor without dimensions.

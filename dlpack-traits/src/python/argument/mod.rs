@@ -20,7 +20,7 @@ pub use tensor_mut::PyTensorMut;
 pub use tensors::PyTensors;
 pub use wrappers::{AtMost, Exact, FromTensor};
 
-pub(super) use mismatch::{Shape, of_dtypes};
+pub(super) use mismatch::{Passed, Shape, of_dtypes, range_of};
 pub(super) use tensor::Access;
 
 /// Calls one expression with an argument of any of several element types.
