@@ -464,8 +464,47 @@ class IteratedOnce:
         return self.iterator
 
 
+class Shared:
+    """A sequence whose iterators share a position."""
+
+    def __init__(self, items):
+        self.items, self.position = items, 0
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+    def __iter__(self):
+        while self.position < len(self.items):
+            self.position += 1
+            yield self.items[self.position - 1]
+
+
+class Endless:
+    """A data set that does not end the iteration by an `IndexError`."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return float(index)
+
+
+def test_a_sequence_is_not_iterated_for_a_message():
+    with pytest.raises(TypeError, match="not a tensor"):
+        arguments.floats(Endless())
+
+
 def test_a_sequence_that_iterates_once_is_read_once():
-    for of in [lambda: IteratedOnce([1.0, 2.0]), lambda: [IteratedOnce([1.0, 2.0])], lambda: np.nditer(np.ones(3))]:
+    for of in [
+        lambda: IteratedOnce([1.0, 2.0]),
+        lambda: [IteratedOnce([1.0, 2.0])],
+        lambda: Shared([[1.0, 2.0], [3.0, 4.0]]),
+        lambda: [Shared([1.0, 2.0])],
+        lambda: np.nditer(np.ones(3)),
+    ]:
         assert np.array_equal(arguments.converted(of(), "float64"), np.asarray(of(), "f8"))
 
 

@@ -373,6 +373,20 @@ def test_masked_elements_of_items():
         assert arguments.convert_floats(eval(advice, {"numpy": np, "x": given}))[0] == made
 
 
+def test_masked_elements_of_items_that_numpy_makes():
+    """By `__array__`, or by a computation."""
+    hidden = np.ma.array([1.0, 2.0], mask=[0, 1])
+    shown = np.ma.array([1.0, 2.0], mask=[0, 0])
+    for of in [Masks, Lazy]:
+        for given in [[of(hidden)], collections.deque([of(hidden)]), [[of(shown)], [of(hidden)]]]:
+            with pytest.raises(TypeError, match="pass arrays without a mask in it"):
+                arguments.convert_floats(given)
+        assert arguments.convert_floats([of(shown)])[0] == [1, 2]
+    for given in [collections.deque([hidden]), collections.UserList([hidden])]:
+        with pytest.raises(TypeError, match="pass arrays without a mask in it"):
+            arguments.convert_floats(given)
+
+
 def test_masked_elements_of_items_of_other_libraries():
     with pytest.raises(TypeError, match="without masked elements, got `list`"):
         arguments.convert_any([masked_quantity()] * 2)

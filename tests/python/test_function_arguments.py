@@ -236,6 +236,18 @@ for call in [lambda: import_tensor(masked, copy=False), lambda: arguments.writab
     )
 
 
+class WithMethod(np.ndarray):
+    """An array whose method has the name of a mask."""
+
+    def mask(self, which):
+        return self[which]
+
+
+def test_an_attribute_with_the_name_of_a_mask_is_not_one():
+    given = floats(2).view(WithMethod)
+    assert arguments.floats(given) == arguments.convert_floats(given)[0] == [0, 1]
+
+
 def test_an_exact_argument_rejects_subclasses():
     for given in [floats(2).view(Subclass), np.ma.array(floats(2))]:
         for function in [arguments.exact, arguments.exact_converted]:
@@ -243,6 +255,9 @@ def test_an_exact_argument_rejects_subclasses():
                 function(given)
         assert len(arguments.exact(np.asarray(given))) == 2
     assert arguments.exact(floats(2)) == arguments.exact_converted([0, 1]) == [0, 1]
+    for items in [list(floats(2)), [[np.int8(0)], (np.float32(1),)], np.float64(1)]:
+        assert np.array_equal(arguments.exact_converted(np.ravel(items)), np.ravel(items))
+        assert arguments.exact_converted([items]) is not None
     for items in [[floats(2).view(Subclass)], [[floats(2)], (floats(2).view(Subclass),)]]:
         with pytest.raises(TypeError, match="without a unit.*Subclass"):
             arguments.exact_converted(items)
@@ -273,13 +288,33 @@ def test_optional_and_repeated_arguments():
         arguments.variadic(array, array.astype("f8"))
 
 
+class UnusualSize:
+    """A sequence that states any number of bytes."""
+
+    def __init__(self, len, nbytes):
+        self.len, self.nbytes = len, nbytes
+
+    def __len__(self):
+        return self.len
+
+    def __getitem__(self, index):
+        return [1.0][index]
+
+
 def test_a_bound_counts_the_elements_of_a_broadcast():
     """Also before a conversion, which would allocate memory for all of them."""
     assert arguments.at_most(np.ones(256, "f4")) == [1.0] * 256
     assert arguments.at_most(np.ones(128)) == [1.0] * 128
     assert arguments.at_most([1, 2]) == arguments.at_most(np.ones(2, ">f4") * [1, 2]) == [1.0, 2.0]
     one = np.ones((), ">f4")
-    for x in [np.broadcast_to(one, 257), np.broadcast_to(one.astype("g"), 65), range(1025)]:
+    for x in [
+        np.broadcast_to(one, 257),
+        np.broadcast_to(one.astype("g"), 65),
+        range(1025),
+        UnusualSize(1025, 1),
+        UnusualSize(1, 1 << 64),
+        UnusualSize(1025, "unknown"),
+    ]:
         with pytest.raises(ValueError, match="1024 bytes"):
             arguments.at_most(x)
     for x in [np.ones(257, "f4"), np.ones(129), np.broadcast_to(np.uint8(0), 1 << 60)]:

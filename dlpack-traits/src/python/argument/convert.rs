@@ -21,7 +21,9 @@ use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_items, check_mask, check_mask_of, computed};
+use crate::python::import::missing_values::{
+    check_items, check_mask, check_mask_of, computed, read_once,
+};
 use crate::python::import::not_exported::{Stored, expected, missing_text, not_exported, wider};
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has};
 use crate::python::interpreter::detached_if;
@@ -230,7 +232,8 @@ fn by_numpy_after<'py>(
     }
     let kind = ObjectKind::of(object)?;
     check_mask(object)?;
-    check_items(object)?;
+    let items = read_once(object)?;
+    check_items(&items)?;
     let is_for_numpy = match kind {
         ObjectKind::NumPy => is_refusal(py, &error),
         ObjectKind::Table | ObjectKind::DLPack => {
@@ -247,7 +250,7 @@ fn by_numpy_after<'py>(
     }
     let made = if is_for_numpy {
         let made_of = Some(Library::converted(kind));
-        by_numpy(object, kind, to).map(|(tensor, array)| (tensor, array, made_of))
+        by_numpy(object, &items, kind, to).map(|(tensor, array)| (tensor, array, made_of))
     } else {
         text_of(object, kind, &Advice::Convert(to)).and_then(|text| Err(PyTypeError::new_err(text)))
     };
@@ -266,9 +269,11 @@ fn by_numpy_after<'py>(
     }
 }
 
-/// Makes an array of NumPy that exports its elements, and imports it.
+/// Makes an array of NumPy that exports its elements, and imports it. `items` is the object, or a list of
+/// its items.
 fn by_numpy<'py>(
     object: &Bound<'py, PyAny>,
+    items: &Bound<'py, PyAny>,
     kind: ObjectKind,
     to: Option<DataType>,
 ) -> PyResult<(ImportedTensor, Bound<'py, PyAny>)> {
@@ -279,7 +284,8 @@ fn by_numpy<'py>(
         // `numpy.asarray` would make an array of text.
         numpy.call_method1(asarray, (PyMemoryView::from(object)?,))?
     } else {
-        let (computed, expression) = computed(object)?;
+        let (computed, expression) = computed(items)?;
+        check_mask_of(&computed, expression)?;
         // A masked array remains one.
         let made = numpy.call_method1(intern!(py, "asanyarray"), (computed,))?;
         check_mask_of(&made, expression)?;

@@ -6,7 +6,7 @@ use core::ops::{Deref, DerefMut};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyInt};
 use pyo3::{Borrowed, intern};
 
 use super::checks;
@@ -85,8 +85,8 @@ impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
 /// ```
 ///
 /// It wraps every argument. The bytes are those of the tensor that is passed, before a conversion.
-/// Of objects that are not tensors, those with `nbytes` are bounded by it, and sequences by their length:
-/// a `range` has no elements in memory. Arrays in a list are not bounded.
+/// Objects that are not tensors are bounded by their `nbytes` and by their length: a `range` has no
+/// elements in memory. Arrays in a list are not bounded, and lazy arrays of unknown size neither.
 /// A [`PyTensor`](super::PyTensor) copies nothing, so a function with such an argument may also
 /// compare [`nbytes`](crate::ImportedTensor::nbytes) itself.
 ///
@@ -120,21 +120,26 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
             // The argument has the better error, or converts the object.
             Err(error) => {
                 discard(object.py(), error);
-                let nbytes = ok_unless_exit(object.py(), nbytes_of(&object))?.flatten();
-                policy.check_nbytes(nbytes.unwrap_or(0)).map_err(ImportError::from)?;
+                policy.check_nbytes(nbytes_of(&object)?).map_err(ImportError::from)?;
             }
         }
         A::extract(object).map(Self).map_err(Into::into)
     }
 }
 
-/// The bytes of an array that is not imported, such as one in another byte order, or the length of a
-/// sequence, of which each item makes at least one; `None` where an object states neither.
-fn nbytes_of(object: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-    match object.getattr_opt(intern!(object.py(), "nbytes"))? {
-        Some(nbytes) => nbytes.extract().map(Some),
-        None => object.len().map(|len| u64::try_from(len).ok()),
-    }
+/// The bytes of an array that is not imported, such as one in another byte order, or the length of an
+/// object, of which each item makes at least one: the larger of those that it states.
+fn nbytes_of(object: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let py = object.py();
+    let stated =
+        || object.getattr(intern!(py, "nbytes"))?.cast_into::<PyInt>().map_err(PyErr::from);
+    let nbytes = match ok_unless_exit(py, stated())? {
+        Some(stated) if stated.gt(u64::MAX)? => u64::MAX,
+        Some(stated) => ok_unless_exit(py, stated.extract())?.unwrap_or(0),
+        None => 0,
+    };
+    let len = ok_unless_exit(py, object.len())?.unwrap_or(0);
+    Ok(nbytes.max(u64::try_from(len).unwrap_or(u64::MAX)))
 }
 
 /// An array argument that rejects objects whose class adds a meaning to a NumPy array, such as a
@@ -187,7 +192,8 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Exact<A> {
 /// passes on the `__dlpack__` of another object.
 fn check_class(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let rejects = match ObjectKind::of(object)? {
-        ObjectKind::NumPy | ObjectKind::Array => true,
+        ObjectKind::Array => !NumPy::is_scalar(object)?,
+        ObjectKind::NumPy => true,
         ObjectKind::Other => exporter_of(object)?.is_some(),
         _ => false,
     };

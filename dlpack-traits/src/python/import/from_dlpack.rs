@@ -159,7 +159,7 @@ pub(in crate::python) fn text_of(
             format!("the object is of type {class}, which is not a tensor: it has no `__dlpack__`")
         }
     };
-    if matches!(advice, Advice::Convert(_)) {
+    if matches!(advice, Advice::Convert(_)) && kind.is_for_numpy() {
         // An array of these would have no mask.
         check_items(object)?;
     }

@@ -7,7 +7,7 @@ use alloc::vec;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyList, PyRange, PySlice, PyString, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::python::convert::{class_name, ok_unless_exit};
@@ -78,7 +78,9 @@ pub(in crate::python) fn computed<'py>(
     let py = object.py();
     let graph = intern!(py, "__dask_graph__");
     // A wrapper has the method whether it wraps a collection or not, and then returns `None`.
-    if has(&object.get_type(), "__dask_graph__")? && !object.call_method0(graph)?.is_none() {
+    let wraps =
+        || Ok(has(&object.get_type(), "__dask_graph__")? && !object.call_method0(graph)?.is_none());
+    if ok_unless_exit(py, wraps())? == Some(true) {
         return Ok((object.call_method0(intern!(py, "compute"))?, "x.compute()"));
     }
     Ok((object.clone(), "numpy.asanyarray(x)"))
@@ -145,20 +147,36 @@ pub(in crate::python) fn exporter_of<'py>(
 /// Those of [`check_mask`].
 #[cold]
 pub(in crate::python) fn check_items(sequence: &Bound<'_, PyAny>) -> PyResult<()> {
+    let hides = |array: &Bound<'_, PyAny>| {
+        Ok::<_, PyErr>(matches!(mask_of(array)?, Some((Mask { hides: true, .. }, _))))
+    };
     let mut found = None;
     visit_items(sequence, 1, &mut |item, depth| {
-        if !NumPy::is_array(item)? && !passes_on(&item.get_type())? {
+        let (py, class, is_array) = (item.py(), item.get_type(), NumPy::is_array(item)?);
+        let made_by_numpy =
+            !is_array && (has(&class, "__array__")? || has(&class, "__dask_graph__")?);
+        if !is_array && !made_by_numpy && !passes_on(&class)? {
             return Ok(Visited::OfOrdinaryClass);
         }
-        if !matches!(mask_of(item)?, Some((Mask { hides: true, .. }, _))) {
+        let mut is_masked = hides(item)?;
+        if made_by_numpy && !is_masked {
+            let (computed, _) = computed(item)?;
+            let numpy = py.import(intern!(py, "numpy"))?;
+            let made = numpy.call_method1(intern!(py, "asanyarray"), (&computed,));
+            is_masked = hides(&computed)?
+                || ok_unless_exit(py, made)?.map_or(Ok(false), |made| hides(&made))?;
+        }
+        if !is_masked {
             return Ok(Visited::Item);
         }
-        found = Some(depth);
+        found = Some(is_array && depth == 1);
         Ok(Visited::Last)
     })?;
-    let Some(depth) = found else { return Ok(()) };
-    // `numpy.ma.array` keeps the masks of items, and not of their items.
-    let advice = if depth == 1 {
+    let Some(is_array) = found else { return Ok(()) };
+    let is_list =
+        sequence.is_exact_instance_of::<PyList>() || sequence.is_exact_instance_of::<PyTuple>();
+    // `numpy.ma.array` keeps the masks of arrays in a list, and not of their items.
+    let advice = if is_array && is_list {
         "`numpy.ma.array(x).filled(0)` with a value for them"
     } else {
         "arrays without a mask in it"
@@ -197,9 +215,8 @@ pub(in crate::python) fn visit_items(
         return Ok(false);
     }
     py.check_signals()?;
-    let repeats = || Ok(!sequence.try_iter()?.is(&sequence.try_iter()?));
     // NumPy iterates again, and would find no item of what iterates once.
-    if !sequence.is_instance_of::<PyList>() && ok_unless_exit(py, repeats())? != Some(true) {
+    if !iterates_again(sequence)? {
         return Ok(false);
     }
     let (mut ordinary, mut has_numbers) = (core::ptr::null_mut(), false);
@@ -211,7 +228,7 @@ pub(in crate::python) fn visit_items(
         if class == ordinary {
             continue;
         }
-        if is_number(&item) {
+        if is_number(&item)? {
             (ordinary, has_numbers) = (class, true);
         } else if is_sequence(&item)? {
             // NumPy raises for numbers beside sequences, of which one could contain the other.
@@ -234,10 +251,54 @@ pub(in crate::python) fn visit_items(
     Ok(false)
 }
 
-fn is_number(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyFloat>()
+/// Returns the items of a sequence that may iterate only once as a list, and other objects themselves.
+///
+/// # Errors
+///
+/// Exceptions that are not about the object.
+#[cold]
+pub(in crate::python) fn read_once<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    if !is_sequence(object)? || iterates_again(object)? {
+        return Ok(object.clone());
+    }
+    let items = ok_unless_exit(py, py.get_type::<PyList>().call1((object,)))?;
+    Ok(items.unwrap_or_else(|| object.clone()))
+}
+
+/// Whether a sequence iterates as often as it is read: by the method of a class that is known to. Another
+/// `__iter__` may pass its items once.
+fn iterates_again(sequence: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = sequence.py();
+    if sequence.is_exact_instance_of::<PyList>() || sequence.is_exact_instance_of::<PyTuple>() {
+        return Ok(true);
+    }
+    let name = intern!(py, "__iter__");
+    let Some(own) = sequence.get_type().getattr_opt(name)? else { return Ok(true) };
+    let deque = py.import(intern!(py, "collections"))?.getattr(intern!(py, "deque"))?;
+    let abstract_class =
+        py.import(intern!(py, "collections.abc"))?.getattr(intern!(py, "Sequence"))?;
+    let known = [
+        py.get_type::<PyList>().into_any(),
+        py.get_type::<PyTuple>().into_any(),
+        py.get_type::<PyRange>().into_any(),
+        deque,
+        abstract_class,
+    ];
+    for class in known {
+        if class.getattr(name)?.is(&own) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether an object is a number of Python or of NumPy.
+fn is_number(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.is_instance_of::<PyFloat>()
         || object.is_instance_of::<PyInt>()
         || object.is_instance_of::<PyComplex>()
+        || NumPy::is_scalar(object)?)
 }
 
 /// Whether NumPy iterates an object, because it is a sequence and neither an array nor a text.
@@ -247,6 +308,7 @@ fn is_sequence(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
     let class = object.get_type();
     Ok(!object.is_instance_of::<PyString>()
+        && !object.is_instance_of::<PyDict>()
         && has(&class, "__getitem__")?
         && has(&class, "__len__")?
         && ObjectKind::of(object)? == ObjectKind::Other)

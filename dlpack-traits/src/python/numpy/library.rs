@@ -115,8 +115,28 @@ impl NumPy {
             return Ok(None);
         }
         let Some(any) = attributes.get_item(intern!(py, "any"))? else { return Ok(None) };
-        let is_masked = any.call1((object.getattr(intern!(py, "mask"))?,))?;
+        let Some(mask) = ok_unless_exit(py, object.getattr(intern!(py, "mask")))? else {
+            return Ok(None);
+        };
+        // An attribute of that name may be a method, or a number.
+        if !Self::is_array(&mask)? && !Self::is_scalar(&mask)? {
+            return Ok(None);
+        }
+        let is_masked = any.call1((mask,))?;
         Ok(Some(Mask { hides: is_masked.is_truthy()?, is_of_numpy: false }))
+    }
+
+    /// Whether an object is a scalar of NumPy, such as `numpy.float32(1)`.
+    ///
+    /// # Errors
+    ///
+    /// What the module raises.
+    #[cold]
+    pub(in crate::python) fn is_scalar(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = object.py();
+        let Some(numpy) = Self::of_class(&object.get_type())? else { return Ok(false) };
+        let generic = numpy.attributes.bind(py).get_item(intern!(py, "generic"))?;
+        generic.map_or(Ok(false), |generic| object.is_instance(&generic))
     }
 
     /// Whether an object is an array of this class.
