@@ -245,7 +245,7 @@ impl<B: Backend> fmt::Debug for DeviceTensor<B> {
 /// stream, or at once. The buffer orders its consumers after that.
 ///
 /// [`from_imported`](ImportStorage::from_imported) returns [`Error::NotOrdered`] for a tensor that
-/// was imported for a stream, which a [`DeviceTensor`](super::DeviceTensor) knows
+/// was imported for a stream, which a [`DeviceTensor`](super::DeviceTensor) stores
 /// ([`into_buffer`](super::DeviceTensor::into_buffer)), and the errors of
 /// [`from_foreign`](DeviceBuffer::from_foreign).
 ///
