@@ -175,7 +175,7 @@ pub use dlpack_derive::{
 };
 
 /// Compiles the code blocks of the README. Blocks that are ignored there, and in `python`,
-/// need the macros of PyO3: `cargo xtask test` compiles them, each block separately,
+/// need the macros of PyO3: `cargo xtask test --full` compiles them, each block separately,
 /// because rustdoc leaves out the ignored ones of the blocks that it merges.
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../README.md")]

@@ -80,7 +80,7 @@ enum Contribute {
     Example { name: Option<String> },
     /// Check format, lints and unit tests of the two crates, in a minute
     Check,
-    /// Run the tests; `--full` adds libraries, lints and Miri, `--step ui` selects steps
+    /// Run the tests; `--full` adds libraries, lints and Miri, `--step S` selects steps
     Test {
         /// Add the other libraries, lints, the oldest Rust, Miri, valgrind and AddressSanitizer
         #[arg(long)]

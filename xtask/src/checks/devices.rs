@@ -70,20 +70,15 @@ fn on_simulator(context: &Context, tests: &str) -> Ending {
     Ok(context.run(command.env(LOADER_PATH, before(&folder, LOADER_PATH)))?)
 }
 
-/// [`vulkan`], for which lavapipe and the validation layer are installed where they
-/// are missing and the system allows it.
-pub(crate) fn vulkan_installed(context: &Context) -> Ending {
+/// Runs the tests on lavapipe, or on what the caller's environment names. Lavapipe and the validation
+/// layer are installed where they are missing and the system allows it; with the layer, it must find
+/// nothing.
+pub(crate) fn vulkan(context: &Context) -> Ending {
     let has_driver = || chosen() || lavapipe().is_some();
     // The tests report what cannot be installed.
     drop(tools::install(context, "lavapipe", LAVAPIPE_PACKAGES, has_driver));
     let has_layer = || Path::new(LAYER).exists();
     drop(tools::install(context, "the validation layer", LAYER_PACKAGES, has_layer));
-    vulkan(context)
-}
-
-/// Runs the tests on lavapipe, or on what the caller's environment names. Where
-/// the validation layer is installed, it must find nothing.
-pub(crate) fn vulkan(context: &Context) -> Ending {
     let lavapipe = lavapipe();
     // WebGPU runs on it.
     let advice = format!("there is no lavapipe (apt-get install {LAVAPIPE_PACKAGES})");
