@@ -148,7 +148,10 @@ impl<'a> Describe<'a> {
     ///
     /// `wrap` converts the validated tensor to the result. A `map` of the whole `Result`
     /// would move it through memory (store forwarding: 10 ns per description).
-    #[inline(always)]
+    ///
+    /// Without optimization all that it calls would be copied into each derived struct, 40 KiB of
+    /// machine code each.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn check<W>(
         self,
         layout: Layout<'_>,
