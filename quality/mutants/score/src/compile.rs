@@ -143,10 +143,15 @@ fn check(job: &Job, changed: &BTreeMap<String, Changed>) -> Result<BTreeSet<usiz
     Ok(wrong)
 }
 
+/// The file of a compiler span. A module with `#[path = "."]` has a `.` in the paths of its own.
+fn file_of<'a>(span: &Value, changed: &'a BTreeMap<String, Changed>) -> Option<&'a Changed> {
+    changed.get(&span["file_name"].as_str()?.replace("/./", "/"))
+}
+
 /// Returns the mutant whose text a compiler span touches: the smallest one, as mutants
 /// may be nested.
 fn mutant_at(span: &Value, changed: &BTreeMap<String, Changed>) -> Option<usize> {
-    let file = changed.get(span["file_name"].as_str()?)?;
+    let file = file_of(span, changed)?;
     let start = usize::try_from(span["byte_start"].as_u64()?).ok()?;
     let end = usize::try_from(span["byte_end"].as_u64()?).ok()?;
     // `lib.rs` has lines in front.
@@ -161,7 +166,7 @@ fn mutant_at(span: &Value, changed: &BTreeMap<String, Changed>) -> Option<usize>
 /// compiler span. In a function that returns `impl Trait`, the early return determines the
 /// type, and the compiler reports that the original expression has another one.
 fn return_around(span: &Value, changed: &BTreeMap<String, Changed>) -> Option<usize> {
-    let file = changed.get(span["file_name"].as_str()?)?;
+    let file = file_of(span, changed)?;
     let start = usize::try_from(span["byte_start"].as_u64()?).ok()?;
     let around = file.bodies.iter().filter(|(_, body)| body.contains(&start));
     // Of several in one function the first in the text has the longest body.
@@ -172,7 +177,7 @@ fn return_around(span: &Value, changed: &BTreeMap<String, Changed>) -> Option<us
 
 /// The mutant that takes out the next arm.
 fn arm_behind(span: &Value, changed: &BTreeMap<String, Changed>) -> Option<usize> {
-    let file = changed.get(span["file_name"].as_str()?)?;
+    let file = file_of(span, changed)?;
     let start = usize::try_from(span["byte_start"].as_u64()?).ok()?;
     let is_arm = |text: &str| text.starts_with(" if !") || text.starts_with("(!");
     let mut behind = file.places.iter().filter(|(_, place)| place.start >= start);

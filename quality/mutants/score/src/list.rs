@@ -1,5 +1,6 @@
 //! The output of `cargo mutants --list --json`.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -61,5 +62,10 @@ impl Mutant {
 pub(crate) fn read(path: &Path) -> Result<Vec<Mutant>, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read ({error}).", path.display()))?;
-    serde_json::from_str(&text).map_err(|error| format!("{}: {error}.", path.display()))
+    let mut mutants: Vec<Mutant> =
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}.", path.display()))?;
+    // A file of two modules is listed twice.
+    let mut seen = HashSet::new();
+    mutants.retain(|mutant| seen.insert(mutant.name.clone()));
+    Ok(mutants)
 }
