@@ -2,6 +2,7 @@
 
 import array
 import threading
+import weakref
 
 import pytest
 from conftest import check_leaks, require, run_in_a_new_process
@@ -497,6 +498,119 @@ def test_a_sequence_is_not_iterated_for_a_message():
         arguments.floats(Endless())
 
 
+def test_a_sequence_without_an_end_has_the_items_of_its_length():
+    assert arguments.converted(Endless(), "float64").tolist() == [0, 1]
+
+
+def test_an_error_of_an_iteration_reaches_the_caller():
+    class Raises(IteratedOnce):
+        def __iter__(self):
+            yield 1.0
+            raise OSError("of the disk")
+
+    for x in [Raises([1.0, 2.0]), [Raises([1.0, 2.0])]]:
+        with pytest.raises(OSError, match="of the disk"):
+            arguments.converted(x, "float64")
+
+
+class Again:
+    """A sequence that iterates by a method of its own."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+    def __iter__(self):
+        return iter(self.items)
+
+
+class AgainList(list):
+    def __iter__(self):
+        return list.__iter__(self)
+
+
+class PassesOn(Again):
+    def __getattr__(self, name):
+        return getattr(self.__dict__["items"], name)
+
+
+def test_masks_in_sequences_of_any_class_are_refused():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for x in [
+        Again([masked]),
+        [Again([masked])],
+        [AgainList([masked])],
+        [weakref.proxy(masked)],
+        [PassesOn(masked)],
+    ]:
+        with pytest.raises(TypeError, match="without masked elements.*pass arrays without a mask"):
+            arguments.converted(x, "float64")
+    for of in [Again, AgainList, PassesOn]:
+        assert arguments.converted([of([1.0, 2.0])], "float64").tolist() == [[1, 2]]
+    with pytest.raises(TypeError, match="without masked elements"):
+        arguments.floats([AgainList([masked])])
+
+
+def test_an_item_makes_its_array_once():
+    class Frames:
+        def __init__(self):
+            self.count = 0
+
+        def __array__(self, dtype=None, copy=None):
+            self.count += 1
+            return np.full(2, self.count, "f8")
+
+    for x in [[Frames()], Again([Frames()])]:
+        assert arguments.converted(x, "float64").tolist() == [[1, 1]]
+
+
+def test_what_is_checked_is_what_is_converted():
+    class Replaces:
+        """Puts a masked array beside itself when it is read."""
+
+        def __init__(self, items):
+            self.items = items
+
+        def __array__(self, dtype=None, copy=None):
+            self.items[1] = np.ma.array([5.0, 6.0], mask=[False, True])
+            return np.ones(2)
+
+    items = []
+    items.extend([Replaces(items), np.zeros(2)])
+    with pytest.raises(TypeError, match="without masked elements"):
+        arguments.converted(items, "float64")
+
+
+def test_every_kind_of_mask_is_found():
+    class Raises(np.ndarray):
+        @property
+        def mask(self):
+            raise OSError("of the mask")
+
+    class All(np.ndarray):
+        mask = True
+
+    class Listed(np.ndarray):
+        mask = [True, False]
+
+    class Method(np.ndarray):
+        def mask(self):
+            return True
+
+    with pytest.raises(OSError, match="of the mask"):
+        arguments.converted(np.ones(2).view(Raises), "float64")
+    for of in [All, Listed]:
+        # Such a class has none of the methods that could be advised.
+        with pytest.raises(TypeError, match="without masked elements, got `.*` with some$"):
+            arguments.converted(np.ones(2).view(of), "float64")
+    assert arguments.converted(np.ones(2).view(Method), "float64").tolist() == [1, 1]
+
+
 def test_a_sequence_that_iterates_once_is_read_once():
     for of in [
         lambda: IteratedOnce([1.0, 2.0]),
@@ -510,12 +624,13 @@ def test_a_sequence_that_iterates_once_is_read_once():
 
 def test_lists_that_contain_themselves_are_refused_at_once():
     """As by NumPy, which makes no array of a number beside a list."""
-    itself = []
+    itself, twice = [], []
     itself.extend([1.0, itself, itself])
+    twice.extend([twice, twice])
     nested = [1.0]
     for _ in range(60):
         nested = [nested, nested]
-    for x in [itself, [1.0, nested]]:
+    for x in [itself, twice, [1.0, nested]]:
         with pytest.raises((TypeError, ValueError)):
             arguments.converted(x, "float64")
         with pytest.raises(TypeError, match="not a tensor"):

@@ -264,6 +264,11 @@ def test_an_exact_argument_rejects_subclasses():
     assert arguments.exact(Frozen([1.0])) == [1]
     with pytest.raises(TypeError, match="is not a tensor"):
         arguments.exact([1.0])
+    # Sequences of other classes might be read only once, or never end.
+    for items in [UnusualSize(1, 0), [UnusualSize(1, 0)], collections.deque([1.0])]:
+        for function in [arguments.exact, arguments.exact_converted]:
+            with pytest.raises(TypeError, match="without a unit|is not a tensor"):
+                function(items)
 
 
 def test_an_empty_array_has_elements_with_dimensions():
@@ -301,6 +306,13 @@ class UnusualSize:
         return [1.0][index]
 
 
+class Small(int):
+    """A number that says that it is smaller than others."""
+
+    def __gt__(self, other):
+        return False
+
+
 def test_a_bound_counts_the_elements_of_a_broadcast():
     """Also before a conversion, which would allocate memory for all of them."""
     assert arguments.at_most(np.ones(256, "f4")) == [1.0] * 256
@@ -314,6 +326,9 @@ def test_a_bound_counts_the_elements_of_a_broadcast():
         UnusualSize(1025, 1),
         UnusualSize(1, 1 << 64),
         UnusualSize(1025, "unknown"),
+        UnusualSize(1, np.int64(2000)),
+        UnusualSize(1, Small(1 << 64)),
+        UnusualSize(1, -1),
     ]:
         with pytest.raises(ValueError, match="1024 bytes"):
             arguments.at_most(x)

@@ -39,12 +39,18 @@ import os
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import jax
-from dlpack_testing import arguments, import_tensor
+import numpy
+from dlpack_testing import Floats, arguments, import_tensor
 
 for device in jax.devices():
     x = jax.device_put(jax.numpy.arange(3.0), device)
     assert arguments.floats(x) == [0, 1, 2]
     assert import_tensor(x, device=(1, 0)).facts()[0] == [3]
+    if x.device.id == 1:
+        assert import_tensor(x, device=(1, 1)).facts()[0] == [3]
+        # The copy is ours, and so writable.
+        assert numpy.from_dlpack(Floats.from_dlpack(x, copy=True)).flags.writeable
+        assert import_tensor(x.__dlpack__(), copy=True).facts()[0] == [3]
 """
     )
 

@@ -21,9 +21,7 @@ use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{
-    check_items, check_mask, check_mask_of, computed, read_once,
-};
+use crate::python::import::missing_values::{check_mask, check_mask_of, computed, own_items};
 use crate::python::import::not_exported::{Stored, expected, missing_text, not_exported, wider};
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has};
 use crate::python::interpreter::detached_if;
@@ -232,8 +230,7 @@ fn by_numpy_after<'py>(
     }
     let kind = ObjectKind::of(object)?;
     check_mask(object)?;
-    let items = read_once(object)?;
-    check_items(&items)?;
+    let items = own_items(object)?;
     let is_for_numpy = match kind {
         ObjectKind::NumPy => is_refusal(py, &error),
         ObjectKind::Table | ObjectKind::DLPack => {
@@ -269,8 +266,8 @@ fn by_numpy_after<'py>(
     }
 }
 
-/// Makes an array of NumPy that exports its elements, and imports it. `items` is the object, or a list of
-/// its items.
+/// Makes an array of NumPy that exports its elements, and imports it. `items` are those of the object, as
+/// [`own_items`] returns them.
 fn by_numpy<'py>(
     object: &Bound<'py, PyAny>,
     items: &Bound<'py, PyAny>,

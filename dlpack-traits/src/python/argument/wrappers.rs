@@ -2,11 +2,12 @@
 //! the elements [`Exact`], of a type that derives `DLPackImport` [`FromTensor`].
 
 use alloc::format;
+use alloc::vec;
 use core::ops::{Deref, DerefMut};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyInt};
+use pyo3::types::{PyCapsule, PyList, PyTuple};
 use pyo3::{Borrowed, intern};
 
 use super::checks;
@@ -15,7 +16,7 @@ use crate::python::convert::{class_name, discard, is_exit, ok_unless_exit};
 use crate::python::import::advice::mismatched;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{Visited, check_mask, exporter_of, visit_items};
+use crate::python::import::missing_values::{check_mask, exporter_of, is_sequence, read_items};
 use crate::python::import::object_kind::ObjectKind;
 use crate::python::numpy::NumPy;
 
@@ -131,12 +132,12 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
 /// object, of which each item makes at least one: the larger of those that it states.
 fn nbytes_of(object: &Bound<'_, PyAny>) -> PyResult<u64> {
     let py = object.py();
-    let stated =
-        || object.getattr(intern!(py, "nbytes"))?.cast_into::<PyInt>().map_err(PyErr::from);
-    let nbytes = match ok_unless_exit(py, stated())? {
-        Some(stated) if stated.gt(u64::MAX)? => u64::MAX,
-        Some(stated) => ok_unless_exit(py, stated.extract())?.unwrap_or(0),
-        None => 0,
+    let nbytes = match object.getattr(intern!(py, "nbytes")).and_then(|stated| stated.extract()) {
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
+            discard(py, error);
+            u64::MAX
+        }
+        stated => ok_unless_exit(py, stated)?.unwrap_or(0),
     };
     let len = ok_unless_exit(py, object.len())?.unwrap_or(0);
     Ok(nbytes.max(u64::try_from(len).unwrap_or(u64::MAX)))
@@ -147,9 +148,9 @@ fn nbytes_of(object: &Bound<'_, PyAny>) -> PyResult<u64> {
 /// that NumPy converts by `__array__` (`pint.Quantity`, `pandas.Series`) or that pass on the
 /// `__dlpack__` of another object.
 ///
-/// Items of a list are checked, too. The other arguments read the array of such an object, and drop
-/// everything else. Only masked
-/// arrays with a masked element are rejected always.
+/// Items of lists and tuples are checked, too, and sequences of other classes are rejected. The other
+/// arguments read the array of such an object, and drop everything else. Only masked arrays with a masked
+/// element are rejected always.
 ///
 /// ```ignore,no_run,standalone_crate
 /// use dlpack_traits::python::{Exact, PyTensor};
@@ -179,22 +180,40 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Exact<A> {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         if !NumPy::is_array_class(&object.get_type())? {
-            check_class(&object)?;
-            visit_items(&object, 1, &mut |item, _| {
-                check_class(item).map(|()| Visited::OfOrdinaryClass)
-            })?;
+            check_exact(&object)?;
         }
         A::extract(object).map(Self).map_err(Into::into)
     }
 }
 
-/// Rejects an object of a subclass of NumPy's arrays, one that only NumPy can convert, and one that
-/// passes on the `__dlpack__` of another object.
+/// Rejects an object as [`check_class`] does, and a list or tuple that contains one.
+fn check_exact<'py>(object: &Bound<'py, PyAny>) -> PyResult<()> {
+    if !is_plain_list(object)? {
+        return check_class(object);
+    }
+    let mut visit = |item: &Bound<'py, PyAny>, _| {
+        if is_plain_list(item)? { Ok(None) } else { check_class(item).map(|()| Some(item.clone())) }
+    };
+    read_items(object, &mut vec![], &mut visit).map(drop)
+}
+
+/// Whether an object is a list or tuple that iterates as one, so as often as it is read.
+fn is_plain_list(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let (list, tuple) = (py.get_type::<PyList>(), py.get_type::<PyTuple>());
+    let name = intern!(py, "__iter__");
+    let Some(own) = object.get_type().getattr_opt(name)? else { return Ok(false) };
+    Ok(own.is(&list.getattr(name)?) || own.is(&tuple.getattr(name)?))
+}
+
+/// Rejects an object of a subclass of NumPy's arrays, one that only NumPy can convert, one that passes on
+/// the `__dlpack__` of another object, and a sequence of a class of its own.
 fn check_class(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let rejects = match ObjectKind::of(object)? {
         ObjectKind::Array => !NumPy::is_scalar(object)?,
-        ObjectKind::NumPy => true,
-        ObjectKind::Other => exporter_of(object)?.is_some(),
+        ObjectKind::NumPy => !NumPy::is_array_class(&object.get_type())?,
+        ObjectKind::Other => exporter_of(object)?.is_some() || is_sequence(object)?,
+        ObjectKind::Values => is_sequence(object)?,
         _ => false,
     };
     if !rejects {

@@ -13,12 +13,12 @@ use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::{ImportedTensor, is_of_numpy};
 use crate::python::convert::{
-    caused_by, class_name, discard, is_exit, ok_or_discard, ok_unless_exit,
+    caused_by, class_name, discard, is_exit, ok_or_discard, ok_unless, ok_unless_exit,
 };
 use crate::python::import::advice::{Advice, is_of_reals};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_items, check_mask, exporter_of, filled_numbers};
+use crate::python::import::missing_values::{check_mask, exporter_of, filled_numbers, own_items};
 use crate::python::import::not_exported::not_exported;
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has_numbers, kind_of_dtype};
 
@@ -142,7 +142,8 @@ pub(in crate::python) fn text_unless_passed_on(
 ///
 /// # Errors
 ///
-/// Those of [`ok_unless_exit`](crate::python::convert::ok_unless_exit) and of [`check_items`].
+/// Those of [`ok_unless_exit`](crate::python::convert::ok_unless_exit), and a `TypeError` of
+/// [`own_items`].
 pub(in crate::python) fn text_of(
     object: &Bound<'_, PyAny>,
     kind: ObjectKind,
@@ -159,9 +160,13 @@ pub(in crate::python) fn text_of(
             format!("the object is of type {class}, which is not a tensor: it has no `__dlpack__`")
         }
     };
+    let py = object.py();
+    let mut items = None;
     if matches!(advice, Advice::Convert(_)) && kind.is_for_numpy() {
-        // An array of these would have no mask.
-        check_items(object)?;
+        // An array of masked ones would have no mask.
+        let is_masked =
+            |error: &PyErr| error.is_instance_of::<PyTypeError>(py) || is_exit(py, error);
+        items = ok_unless(py, own_items(object), is_masked)?;
     }
     let expression = match *advice {
         Advice::InPlace(_) => {
@@ -170,7 +175,7 @@ pub(in crate::python) fn text_of(
                  one of NumPy or PyTorch"
             ));
         }
-        Advice::Convert(dtype) if !kind.is_for_numpy() || !makes_numbers(object, kind, dtype)? => {
+        Advice::Convert(dtype) if !makes_numbers(items.as_ref(), kind, dtype)? => {
             "a tensor, such as one of NumPy or PyTorch".to_string()
         }
         // `numpy.asarray` would make an array of text.
@@ -206,12 +211,14 @@ pub(in crate::python) fn text_of(
 }
 
 /// Whether NumPy makes numbers of an object. What the object does not state is tried, because the
-/// `__array__` of a class may raise, and a list may be ragged.
+/// `__array__` of a class may raise, and a list may be ragged. `None` is an object that it does not
+/// convert.
 fn makes_numbers(
-    object: &Bound<'_, PyAny>,
+    object: Option<&Bound<'_, PyAny>>,
     kind: ObjectKind,
     dtype: Option<DataType>,
 ) -> PyResult<bool> {
+    let Some(object) = object else { return Ok(false) };
     if let Some(has_numbers) = has_numbers(object)? {
         return Ok(has_numbers);
     }

@@ -97,7 +97,7 @@ fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<
     let mut without_copy = *options;
     without_copy.copy = None;
     let tensor = import(object, &without_copy)?;
-    if tensor.device() == Device::CPU {
+    if tensor.device().device_type() == ffi::kDLCPU {
         let is_long = tensor.numel() >= LONG_COPY;
         return detached_if(object.py(), is_long, || tensor.to_own_copy()).map_err(exchange_error);
     }
@@ -173,7 +173,7 @@ fn check_device(
         device => device,
     };
     let message = match options.device {
-        Some(requested) if requested != found => {
+        Some(requested) if requested != found && requested != tensor.device() => {
             format!("requested a tensor on {requested}, got one on {found}")
         }
         Some(_) => return Ok(tensor),

@@ -1,13 +1,14 @@
-//! Elements without a value. Masked ones are rejected: [`check_mask`], [`check_items`]. For a column
+//! Elements without a value. Masked ones are rejected: [`check_mask`], [`own_items`]. For a column
 //! with missing ones, of whose integers NumPy makes floats, there is advice: [`filled`].
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
+use alloc::vec::Vec;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyList, PyRange, PySlice, PyString, PyTuple};
+use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::python::convert::{class_name, ok_unless_exit};
@@ -38,13 +39,11 @@ pub(in crate::python) fn check_mask_of(object: &Bound<'_, PyAny>, x: &str) -> Py
     let Some((Mask { hides: true, is_of_numpy }, part)) = mask_of(object)? else { return Ok(()) };
     let py = object.py();
     let x = format!("{x}{part}");
+    let holder = if part.is_empty() { object.clone() } else { object.getattr("data")? };
     let mut cures = vec![];
     if is_of_numpy {
         // Tried with an element: records cannot be compressed, and not every field has a zero.
-        let element = || {
-            let holder = if part.is_empty() { object.clone() } else { object.getattr("data")? };
-            holder.getattr(intern!(py, "flat"))?.get_item(PySlice::new(py, 0, 1, 1))
-        };
+        let element = || holder.getattr(intern!(py, "flat"))?.get_item(PySlice::new(py, 0, 1, 1));
         let filled = element().and_then(|element| element.call_method1("filled", (0,)));
         if ok_unless_exit(py, filled)?.is_some() {
             cures.push(format!("`{x}.filled(0)` with a value for them"));
@@ -53,7 +52,7 @@ pub(in crate::python) fn check_mask_of(object: &Bound<'_, PyAny>, x: &str) -> Py
         if ok_unless_exit(py, compressed)?.is_some() {
             cures.push(format!("`{x}.compressed()` without them"));
         }
-    } else {
+    } else if has(&holder.get_type(), "filled")? && has(&holder.get_type(), "unmasked")? {
         cures.push(format!("`{x}.filled(0)` with a value for them"));
         cures.push(format!("`{x}.unmasked[~{x}.mask]` without them"));
     }
@@ -139,158 +138,121 @@ pub(in crate::python) fn exporter_of<'py>(
     Ok(Some(owner))
 }
 
-/// Rejects a list, and every other sequence that NumPy makes an array of, with a masked array that has a
-/// masked element: NumPy drops the masks of items. Accepts other objects.
+/// Returns what NumPy is to convert in place of an object. Of a sequence these are lists with its items and
+/// those of the sequences in it, each read once, with arrays in place of items that NumPy would make
+/// arrays of: so what is checked is what is converted. A list of numbers, and what is not a sequence, is
+/// returned itself.
 ///
 /// # Errors
 ///
-/// Those of [`check_mask`].
+/// `TypeError` for an item that is a masked array with a masked element, or of which NumPy makes one: it
+/// drops the masks of items. `ValueError` for a sequence that contains itself. What the sequence raises.
 #[cold]
-pub(in crate::python) fn check_items(sequence: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let hides = |array: &Bound<'_, PyAny>| {
         Ok::<_, PyErr>(matches!(mask_of(array)?, Some((Mask { hides: true, .. }, _))))
     };
-    let mut found = None;
-    visit_items(sequence, 1, &mut |item, depth| {
-        let (py, class, is_array) = (item.py(), item.get_type(), NumPy::is_array(item)?);
-        let made_by_numpy =
-            !is_array && (has(&class, "__array__")? || has(&class, "__dask_graph__")?);
-        if !is_array && !made_by_numpy && !passes_on(&class)? {
-            return Ok(Visited::OfOrdinaryClass);
+    if !is_sequence(object)? {
+        return Ok(object.clone());
+    }
+    read_items(object, &mut vec![], &mut |item, depth| {
+        if exporter_of(item)?.is_none() && is_sequence(item)? {
+            return Ok(None);
         }
-        let mut is_masked = hides(item)?;
-        if made_by_numpy && !is_masked {
+        let (py, class, is_array) = (item.py(), item.get_type(), NumPy::is_array(item)?);
+        let (mut own, mut is_masked) = (item.clone(), hides(item)?);
+        if !is_array && !is_masked && (has(&class, "__array__")? || has(&class, "__dask_graph__")?)
+        {
             let (computed, _) = computed(item)?;
             let numpy = py.import(intern!(py, "numpy"))?;
             let made = numpy.call_method1(intern!(py, "asanyarray"), (&computed,));
-            is_masked = hides(&computed)?
-                || ok_unless_exit(py, made)?.map_or(Ok(false), |made| hides(&made))?;
+            // NumPy raises again for an item that stays.
+            own = ok_unless_exit(py, made)?.unwrap_or(own);
+            is_masked = hides(&computed)? || hides(&own)?;
         }
-        if !is_masked {
-            return Ok(Visited::Item);
-        }
-        found = Some(is_array && depth == 1);
-        Ok(Visited::Last)
-    })?;
-    let Some(is_array) = found else { return Ok(()) };
-    let is_list =
-        sequence.is_exact_instance_of::<PyList>() || sequence.is_exact_instance_of::<PyTuple>();
+        if is_masked { Err(masked_item(object, is_array && depth == 1)?) } else { Ok(Some(own)) }
+    })
+}
+
+/// Makes the error for a sequence with a masked array in it, perhaps as one of its own items.
+fn masked_item(sequence: &Bound<'_, PyAny>, is_own_array: bool) -> PyResult<PyErr> {
     // `numpy.ma.array` keeps the masks of arrays in a list, and not of their items.
-    let advice = if is_array && is_list {
+    let advice = if is_own_array && is_list(sequence) {
         "`numpy.ma.array(x).filled(0)` with a value for them"
     } else {
         "arrays without a mask in it"
     };
-    Err(PyTypeError::new_err(format!(
-        "expected numbers without masked elements, got {} with some; pass {advice}",
-        class_name(&sequence.get_type())?
+    let class = class_name(&sequence.get_type())?;
+    Ok(PyTypeError::new_err(format!(
+        "expected numbers without masked elements, got {class} with some; pass {advice}"
     )))
 }
 
-/// What [`visit_items`] does after an item.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::python) enum Visited {
-    Item,
-    /// It skips the next items of the same class.
-    OfOrdinaryClass,
-    /// It ends.
-    Last,
-}
+/// What [`read_items`] calls for an item, with its depth: it returns what takes the item's place, or
+/// `None` for a sequence whose items are read, too.
+type Visit<'v, 'py> =
+    &'v mut dyn FnMut(&Bound<'py, PyAny>, usize) -> PyResult<Option<Bound<'py, PyAny>>>;
 
-/// Visits each item of a sequence, and of the sequences in it, that is neither a number nor a sequence
-/// nor exactly an array of NumPy, with its depth. An object that is not a sequence has no items. Returns
-/// whether an item was the last.
+/// Reads the items of a sequence once, and those of the sequences in it, into lists; an exact list or
+/// tuple whose items all stay is returned itself. `visit` is not called for numbers and for exact arrays
+/// of NumPy, which stay. `within` has the sequences that contain this one.
 ///
 /// # Errors
 ///
-/// Those of `visit`, and exceptions that are not about the object.
+/// Those of `visit` and of the sequence; `ValueError` for a sequence that contains itself, which NumPy
+/// would read without an end.
 #[cold]
-pub(in crate::python) fn visit_items(
-    sequence: &Bound<'_, PyAny>,
-    depth: usize,
-    visit: &mut dyn FnMut(&Bound<'_, PyAny>, usize) -> PyResult<Visited>,
-) -> PyResult<bool> {
+pub(in crate::python) fn read_items<'py>(
+    sequence: &Bound<'py, PyAny>,
+    within: &mut Vec<*mut pyo3::ffi::PyObject>,
+    visit: Visit<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = sequence.py();
-    if depth > MAX_NDIM || !is_sequence(sequence)? {
-        return Ok(false);
-    }
     py.check_signals()?;
-    // NumPy iterates again, and would find no item of what iterates once.
-    if !iterates_again(sequence)? {
-        return Ok(false);
+    if within.contains(&sequence.as_ptr()) {
+        return Err(PyValueError::new_err("expected numbers, got a sequence that contains itself"));
     }
-    let (mut ordinary, mut has_numbers) = (core::ptr::null_mut(), false);
-    let Some(items) = ok_unless_exit(py, sequence.try_iter())? else { return Ok(false) };
-    for item in items {
-        // NumPy raises.
-        let Some(item) = ok_unless_exit(py, item)? else { return Ok(false) };
-        let class = item.get_type_ptr();
-        if class == ordinary {
-            continue;
-        }
-        if is_number(&item)? {
-            (ordinary, has_numbers) = (class, true);
-        } else if is_sequence(&item)? {
-            // NumPy raises for numbers beside sequences, of which one could contain the other.
-            if has_numbers {
-                return Ok(false);
-            }
-            if visit_items(&item, depth.saturating_add(1), visit)? {
-                return Ok(true);
-            }
-        } else if NumPy::is_array_class(&item.get_type())? {
-            ordinary = class;
+    // NumPy takes what has no length, or does not iterate, for one object, and raises for more
+    // dimensions.
+    let len = ok_unless_exit(py, sequence.len())?;
+    let items = ok_unless_exit(py, sequence.try_iter())?;
+    let (Some(len), Some(items), true) = (len, items, within.len() < MAX_NDIM) else {
+        return Ok(sequence.clone());
+    };
+    // Without an `__iter__` nothing ends the iteration but an `IndexError`, which some data sets do not
+    // raise.
+    let most = if has(&sequence.get_type(), "__iter__")? { usize::MAX } else { len };
+    within.push(sequence.as_ptr());
+    let (mut ordinary, mut has_numbers) = (None, false);
+    let (mut all_stay, mut own) = (is_list(sequence), vec![]);
+    for item in items.take(most) {
+        let item = item?;
+        let class = item.get_type();
+        let stays = if ordinary.as_ref().is_some_and(|ordinary| class.is(ordinary)) {
+            true
+        } else if is_number(&item)? {
+            (ordinary, has_numbers) = (Some(class), true);
+            true
         } else {
-            match visit(&item, depth)? {
-                Visited::Item => {}
-                Visited::OfOrdinaryClass => ordinary = class,
-                Visited::Last => return Ok(true),
-            }
-        }
+            NumPy::is_array_class(&class)?
+        };
+        let visited = if stays { Some(item.clone()) } else { visit(&item, within.len())? };
+        let read = match visited {
+            Some(read) => read,
+            // NumPy raises for numbers beside sequences, of which one could contain the other.
+            None if has_numbers => item.clone(),
+            None => read_items(&item, within, visit)?,
+        };
+        all_stay &= read.is(&item);
+        own.push(read);
     }
-    Ok(false)
+    within.pop();
+    if all_stay { Ok(sequence.clone()) } else { Ok(PyList::new(py, own)?.into_any()) }
 }
 
-/// Returns the items of a sequence that may iterate only once as a list, and other objects themselves.
-///
-/// # Errors
-///
-/// Exceptions that are not about the object.
-#[cold]
-pub(in crate::python) fn read_once<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = object.py();
-    if !is_sequence(object)? || iterates_again(object)? {
-        return Ok(object.clone());
-    }
-    let items = ok_unless_exit(py, py.get_type::<PyList>().call1((object,)))?;
-    Ok(items.unwrap_or_else(|| object.clone()))
-}
-
-/// Whether a sequence iterates as often as it is read: by the method of a class that is known to. Another
-/// `__iter__` may pass its items once.
-fn iterates_again(sequence: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = sequence.py();
-    if sequence.is_exact_instance_of::<PyList>() || sequence.is_exact_instance_of::<PyTuple>() {
-        return Ok(true);
-    }
-    let name = intern!(py, "__iter__");
-    let Some(own) = sequence.get_type().getattr_opt(name)? else { return Ok(true) };
-    let deque = py.import(intern!(py, "collections"))?.getattr(intern!(py, "deque"))?;
-    let abstract_class =
-        py.import(intern!(py, "collections.abc"))?.getattr(intern!(py, "Sequence"))?;
-    let known = [
-        py.get_type::<PyList>().into_any(),
-        py.get_type::<PyTuple>().into_any(),
-        py.get_type::<PyRange>().into_any(),
-        deque,
-        abstract_class,
-    ];
-    for class in known {
-        if class.getattr(name)?.is(&own) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// Whether an object is exactly a list or a tuple.
+fn is_list(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>()
 }
 
 /// Whether an object is a number of Python or of NumPy.
@@ -302,7 +264,7 @@ fn is_number(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Whether NumPy iterates an object, because it is a sequence and neither an array nor a text.
-fn is_sequence(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(in crate::python) fn is_sequence(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         return Ok(true);
     }

@@ -3,10 +3,10 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyBool, PyDict, PyList, PyTuple, PyType};
 
 use super::c_api::CApi;
-use crate::python::convert::ok_unless_exit;
+use crate::python::convert::{ok_unless_exit, unless_missing};
 
 /// NumPy's class of arrays, its `from_dlpack`, and its C API.
 pub(in crate::python) struct NumPy {
@@ -115,11 +115,14 @@ impl NumPy {
             return Ok(None);
         }
         let Some(any) = attributes.get_item(intern!(py, "any"))? else { return Ok(None) };
-        let Some(mask) = ok_unless_exit(py, object.getattr(intern!(py, "mask")))? else {
+        let Some(mask) = unless_missing(py, object.getattr(intern!(py, "mask")))? else {
             return Ok(None);
         };
         // An attribute of that name may be a method, or a number.
-        if !Self::is_array(&mask)? && !Self::is_scalar(&mask)? {
+        let is_flags = mask.is_instance_of::<PyBool>()
+            || mask.is_instance_of::<PyList>()
+            || mask.is_instance_of::<PyTuple>();
+        if !is_flags && !Self::is_array(&mask)? && !Self::is_scalar(&mask)? {
             return Ok(None);
         }
         let is_masked = any.call1((mask,))?;
@@ -136,7 +139,7 @@ impl NumPy {
         let py = object.py();
         let Some(numpy) = Self::of_class(&object.get_type())? else { return Ok(false) };
         let generic = numpy.attributes.bind(py).get_item(intern!(py, "generic"))?;
-        generic.map_or(Ok(false), |generic| object.is_instance(&generic))
+        generic.map_or(Ok(false), |generic| object.get_type().is_subclass(&generic))
     }
 
     /// Whether an object is an array of this class.
