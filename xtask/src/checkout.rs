@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::outcome::Outcome;
 
@@ -42,9 +43,16 @@ pub(crate) fn make_folder(path: &Path) -> Outcome {
         .map_err(|error| format!("{} cannot be made ({error}).", path.display()))
 }
 
+/// A path beside another, for a file that replaces it. Steps run at the same time.
+fn fresh(path: &Path) -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    path.with_extension(format!("{}-{count}", std::process::id()))
+}
+
 /// Copies a file, and replaces an older one in one step: a running program may have it mapped.
 pub(crate) fn copy_file(from: &Path, to: &Path) -> Outcome {
-    let fresh = to.with_extension(std::process::id().to_string());
+    let fresh = fresh(to);
     make_folder(to.parent().unwrap_or(to))?;
     std::fs::copy(from, &fresh).and_then(|_| std::fs::rename(&fresh, to)).map_err(|error| {
         format!("{} cannot be copied to {} ({error}).", from.display(), to.display())
@@ -57,7 +65,7 @@ pub(crate) fn link(place: &Path, link: &Path) -> Outcome {
     if std::fs::read_link(link).is_ok_and(|old| old == place) {
         return Ok(());
     }
-    let fresh = link.with_extension(std::process::id().to_string());
+    let fresh = fresh(link);
     make_folder(link.parent().unwrap_or(link))?;
     symlink(place, &fresh).and_then(|()| std::fs::rename(&fresh, link)).map_err(|error| {
         format!("{} cannot be a link ({error}); remove it, then run this again.", link.display())

@@ -254,9 +254,10 @@ pub(crate) fn test(full: bool, part: Option<&str>) -> Outcome<ExitCode> {
         let in_full = !named(&all, part).is_empty();
         if in_full { format!("{sentence} With `--full` there is one.") } else { sentence }
     })?;
-    let [mut steps, beside] = lists.map(|steps| named(steps, part));
+    let [steps, mut beside] = lists.map(|steps| named(steps, part));
     if full && part.is_some() {
-        steps.extend(named(SCHEDULED, part));
+        // Some build the modules, which the other steps of this list read.
+        beside.extend(named(SCHEDULED, part));
     }
     // Without optimization the first build of the modules takes a third of the time.
     run_lists([&steps, &beside], packages, Profile::Dev)

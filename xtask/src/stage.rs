@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::checkout::{make_folder, target};
@@ -128,10 +128,11 @@ impl Stage {
         self.log(&format!("$ {}\n", spell(command)));
         let mut child = start(command, &self.log)?;
         let status = self.wait(&mut child, &self.log_path, None)?;
-        if status == Some(true) {
+        if status.is_some_and(|status| status.success()) {
             return Ok(self.logged().get(before..).unwrap_or_default().to_owned());
         }
-        Err(format!("`{}` failed; see {}.", name_of(command), self.log_path.display()))
+        let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
+        Err(format!("`{}` failed{status}; see {}.", name_of(command), self.log_path.display()))
     }
 
     /// Runs a program that may fail. Returns whether it ended well and in time, and what it printed,
@@ -145,7 +146,7 @@ impl Stage {
         let file = File::create(&path)
             .map_err(|error| format!("{} cannot be written ({error}).", path.display()))?;
         let mut child = start(command, &file)?;
-        let passed = self.wait(&mut child, &path, limit)?.unwrap_or(false);
+        let passed = self.wait(&mut child, &path, limit)?.is_some_and(|status| status.success());
         Ok((passed, format!("$ {}\n{}", spell(command), text_of(&path))))
     }
 
@@ -229,19 +230,19 @@ impl Stage {
         }
     }
 
-    /// Waits for a program, and prints its last line now and then. Returns whether it ended well; nothing where it was
-    /// ended after the limit.
+    /// Waits for a program, and prints its last line now and then. Returns its status; nothing where
+    /// it was ended after the limit.
     fn wait(
         &self,
         child: &mut Child,
         output: &Path,
         limit: Option<Duration>,
-    ) -> Outcome<Option<bool>> {
+    ) -> Outcome<Option<ExitStatus>> {
         let (started, mut shown) = (Instant::now(), Instant::now());
         loop {
             let status = child.try_wait().map_err(|error| format!("no status ({error})."))?;
             if let Some(status) = status {
-                return Ok(Some(status.success()));
+                return Ok(Some(status));
             }
             if limit.is_some_and(|limit| started.elapsed() > limit) {
                 // It may have ended between the check and the kill.
@@ -327,7 +328,7 @@ mod tests {
     fn a_program_passes_fails_or_is_too_slow() {
         let stage = Stage::begin("a program", "a program", Screen::Held).unwrap();
         assert!(stage.output_of(&mut cargo("--version")).unwrap().contains("\ncargo 1."));
-        assert!(stage.run(&mut cargo("--nothing")).unwrap_err().contains("failed; see "));
+        assert!(stage.run(&mut cargo("--nothing")).unwrap_err().contains("failed (exit status: 1); see "));
         assert!(!stage.attempt(&mut cargo("--nothing"), None).unwrap().0);
         let now = Some(Duration::ZERO);
         assert!(!stage.attempt(&mut cargo("--version"), now).unwrap().0);

@@ -194,7 +194,8 @@ fn argument(name: &str) -> String {
 fn programs() -> Vec<String> {
     let mut names = BTreeSet::from([LIBRARIES.to_owned()]);
     for folder in FOLDERS {
-        let files = std::fs::read_dir(root().join(folder)).into_iter().flatten().flatten();
+        let files = std::fs::read_dir(root().join(folder)).expect("a folder of tests");
+        let files = files.flatten();
         let programs = files.map(|file| file.path()).filter(|path| has_extension(path, "rs"));
         names
             .extend(programs.filter_map(|it| Some(it.file_stem()?.to_string_lossy().into_owned())));

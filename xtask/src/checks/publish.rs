@@ -154,7 +154,7 @@ fn docs_arguments(manifest: &str) -> Vec<String> {
         let (name, value) = line.split_once(" = ").unwrap_or_default();
         let strings = value.split('"').skip(1).step_by(2);
         match name {
-            "all-features" => arguments.push("--all-features".to_owned()),
+            "all-features" if value == "true" => arguments.push("--all-features".to_owned()),
             "features" => {
                 arguments.extend(strings.map(|feature| format!("--features={feature}")));
             }

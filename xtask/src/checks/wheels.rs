@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::python::PARALLEL;
-use crate::checkout::{entry, files_below, read, root, target, write};
+use crate::checkout::{entry, files_below, has_extension, read, root, target, write};
 use crate::command::Words as _;
 use crate::context::Context;
 use crate::environment::{self, Environment, WHEELS, pip, python_of};
@@ -32,6 +32,8 @@ pub(crate) fn run(context: &Context) -> Ending {
     let environment = context.environment()?;
     let place = target("wheels");
     let unpacked = place.join("unpacked");
+    // The lists of crates of older wheels have other names.
+    drop(std::fs::remove_dir_all(&unpacked));
     for tool in tools() {
         let out = place.join(tool.folder.file_name().unwrap_or_default());
         let python = &environment.interpreter.executable;
@@ -71,7 +73,11 @@ pub(crate) fn build_wheel(
     let mut command = maturin(stage, project, interpreter, "build --release --quiet")?;
     command.arg("--out").arg(out).arg("--target-dir").arg(target).words(options);
     stage.run(&mut command)?;
-    entry(out, "")
+    let mut files = files_below(out)?;
+    match (files.pop(), files.pop()) {
+        (Some(wheel), None) if has_extension(&wheel, "whl") => Ok(wheel),
+        _ => Err(format!("there is not one wheel in {}.", out.display())),
+    }
 }
 
 /// maturin in the folder of a project, for an interpreter.

@@ -2,7 +2,7 @@
 //! or two versions of the crates.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::checkout::{copy_file, copy_sources, entry, files_below, read, root, target, write};
@@ -84,10 +84,13 @@ pub(crate) fn node(context: &Context) -> Ending {
     };
     context.show(node().arg("main.mjs"))?;
     on_linux()?;
-    let is_test = |path: &PathBuf| path.to_string_lossy().ends_with(".test.mjs");
+    let mut files = files_below(&package.join("test"))?;
+    files.retain(|path| path.to_string_lossy().ends_with(".test.mjs"));
+    if files.is_empty() {
+        return Err("the addon has no tests.".into());
+    }
     let mut tests = node();
-    tests.words("--expose-gc --test --test-timeout=60000");
-    tests.args(files_below(&package.join("test"))?.into_iter().filter(is_test));
+    tests.words("--expose-gc --test --test-timeout=60000").args(files);
     let output = context.output_of(&mut tests)?;
     match ["pass", "skipped"].map(|name| output.lines().find_map(|line| number(line, name))) {
         [Some(passed @ 1..), Some(0)] => {

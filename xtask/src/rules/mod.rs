@@ -16,8 +16,11 @@ use reference::Test;
 /// The maximum number of words in the cell of a table.
 const MOST_WORDS: usize = 25;
 /// Beginnings of paths into the standard library and other projects.
-const OUTSIDE: [&str; 8] =
-    ["Box", "isize", "serde", "sycl", "bytes", "Bytes", "Buffer::from_owner", "image"];
+const OUTSIDE: [&str; 9] =
+    ["Box", "isize", "serde", "sycl", "bytes", "Bytes", "Buffer", "image", "metadata"];
+/// What stands before the name of a definition.
+const DEFINITIONS: [&str; 9] =
+    ["fn", "struct", "enum", "union", "trait", "type", "mod", "const", "static"];
 /// Kinds of mechanisms: types, a check at run time, a `# Safety` list, none.
 const KINDS: [&str; 4] = ["type", "check", "contract", "trusted"];
 
@@ -221,8 +224,8 @@ fn path_in(code: &str) -> Option<&str> {
     (path.contains("::") && path.split("::").all(is_name)).then_some(path)
 }
 
-/// The words of each source file in Rust, with those of its path.
-struct Sources(Vec<HashSet<String>>);
+/// Of each source file in Rust: its words, with those of its path, and the names that it defines.
+struct Sources(Vec<[HashSet<String>; 2]>);
 
 impl Sources {
     fn read(root: &Path) -> Outcome<Self> {
@@ -230,20 +233,41 @@ impl Sources {
         files.retain(|path| has_extension(path, "rs"));
         let words = |path: &PathBuf| {
             let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('-', "_");
-            let text = read(path)?;
-            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-            let words = code.chain([&*name]).flat_map(|line| {
-                line.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned)
-            });
-            Ok(words.collect())
+            Ok(Self::words(&name, &read(path)?))
         };
         files.iter().map(words).collect::<Outcome<_>>().map(Self)
     }
 
-    /// Fails unless some file has all names of a path such as `raw::take` in its code or its path.
+    fn words(name: &str, text: &str) -> [HashSet<String>; 2] {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let words = |line: &str| line.split(|c| !is_word(c)).map(str::to_owned).collect::<Vec<_>>();
+        let (mut all, mut defined) = (words(name), words(name));
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let names = words(line);
+            let after = names.windows(2).filter(|pair| DEFINITIONS.contains(&&*pair[0]));
+            defined.extend(after.map(|pair| pair[1].clone()));
+            // A macro, a field, and a variant of an enum.
+            defined
+                .extend(line.split_once("macro_rules! ").map(|(_, rest)| words(rest)[0].clone()));
+            let first = line.trim_start().trim_start_matches("pub ");
+            let (first, rest) = first.split_at(first.find(|c| !is_word(c)).unwrap_or(first.len()));
+            let is_variant = first.starts_with(char::is_uppercase)
+                && ["", ",", "(", " {", " ="].iter().any(|end| rest.starts_with(end));
+            defined.extend((is_variant || rest.starts_with(": ")).then(|| first.to_owned()));
+            all.extend(names);
+        }
+        [all, defined].map(HashSet::from_iter)
+    }
+
+    /// Fails unless some file has all names of a path such as `raw::take` in its code or its path, and
+    /// defines the last one.
     fn find(&self, path: &str) -> Outcome {
-        let is_in = |file: &HashSet<String>| path.split("::").all(|name| file.contains(name));
-        if OUTSIDE.iter().any(|outside| path.starts_with(outside)) || self.0.iter().any(is_in) {
+        let names: Vec<&str> = path.split("::").collect();
+        let is_in = |[words, defined]: &[HashSet<String>; 2]| {
+            names.iter().all(|name| words.contains(*name))
+                && names.last().is_some_and(|last| defined.contains(*last))
+        };
+        if OUTSIDE.contains(&names[0]) || self.0.iter().any(is_in) {
             return Ok(());
         }
         Err(format!("`{path}` is not defined under this path"))
@@ -257,7 +281,12 @@ mod tests {
     #[test]
     fn a_rule_that_lacks_something_is_named() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let sources = Sources(vec![["raw", "take"].map(str::to_owned).into()]);
+        let sources = Sources(vec![
+            Sources::words("src/raw.rs", "fn take() { node::give() }"),
+            Sources::words("src/node.rs", "pub fn give() {}"),
+        ]);
+        assert!(sources.find("raw::take").is_ok() && sources.find("node::give").is_ok());
+        assert!(sources.find("raw::give").is_err() && sources.find("Boxed::leak").is_err());
         let check = |line: &str| {
             let rows = rows(line).unwrap();
             check_row(&root, &rows[0], &sources, &[]).err().unwrap_or_default()
