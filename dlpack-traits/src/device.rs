@@ -207,6 +207,38 @@ mod tests {
         assert_eq!(Device::CUDA_HOST.to_string(), "cuda_host");
     }
 
+    #[test]
+    fn a_stream_works_on_memory_of_its_device_and_of_its_vendor_on_the_host() {
+        let managed = Device::new(ffi::kDLCUDAManaged, 1);
+        for (stream, memory, is_shared) in [
+            (Device::cuda(0), Device::cuda(0), true),
+            (Device::cuda(0), Device::cuda(1), false),
+            (Device::cuda(0), managed, true),
+            (managed, Device::cuda(0), false),
+            (Device::cuda(1), Device::CUDA_HOST, true),
+            (Device::rocm(1), Device::ROCM_HOST, true),
+            (Device::rocm(0), Device::CUDA_HOST, false),
+            (Device::rocm(0), Device::cuda(0), false),
+            (Device::cuda(0), Device::CPU, false),
+        ] {
+            assert_eq!(stream.shares_streams_with(memory), is_shared, "{stream:?} {memory:?}");
+        }
+    }
+
+    #[test]
+    fn memory_of_graphics_libraries_has_handles() {
+        for (device, has_handles) in [
+            (ffi::kDLOpenCL, true),
+            (ffi::kDLVulkan, true),
+            (ffi::kDLMetal, true),
+            (ffi::kDLWebGPU, true),
+            (ffi::kDLCPU, false),
+            (ffi::kDLCUDA, false),
+        ] {
+            assert_eq!(Device::new(device, 0).has_handles(), has_handles, "{device:?}");
+        }
+    }
+
     /// Every device type of the standard and of the header's main branch has a unique name, and is
     /// found by it.
     #[test]

@@ -309,3 +309,26 @@ macro_rules! through_pointers {
 }
 
 through_pointers!(&P, Box<P>, Arc<P>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_of_another_device_is_rejected() {
+        // SAFETY: 1. It is a sentinel.
+        let handle = unsafe { StreamArg::from_handle(1) };
+        // SAFETY: 1. Nothing is exported for it.
+        let lasting = unsafe { handle.lasting() };
+        for stream in [handle, lasting] {
+            let first = stream.of(Device::cuda(0)).unwrap();
+            assert!(first.check_device(Device::cuda(0)).is_ok());
+            assert!(first.check_device(Device::CUDA_HOST).is_ok());
+            let error = first.check_device(Device::cuda(1)).unwrap_err();
+            assert!(matches!(error, Error::DeviceMismatch { .. }), "{error:?}");
+            // Its device is not known.
+            assert!(stream.check_device(Device::cuda(1)).is_ok());
+        }
+        assert_eq!(lasting.of(Device::cuda(1)).unwrap().device(), Some(Device::cuda(1)));
+    }
+}

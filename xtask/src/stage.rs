@@ -328,7 +328,12 @@ mod tests {
     fn a_program_passes_fails_or_is_too_slow() {
         let stage = Stage::begin("a program", "a program", Screen::Held).unwrap();
         assert!(stage.output_of(&mut cargo("--version")).unwrap().contains("\ncargo 1."));
-        assert!(stage.run(&mut cargo("--nothing")).unwrap_err().contains("failed (exit status: 1); see "));
+        assert!(
+            stage
+                .run(&mut cargo("--nothing"))
+                .unwrap_err()
+                .contains("failed (exit status: 1); see ")
+        );
         assert!(!stage.attempt(&mut cargo("--nothing"), None).unwrap().0);
         let now = Some(Duration::ZERO);
         assert!(!stage.attempt(&mut cargo("--version"), now).unwrap().0);

@@ -5,12 +5,13 @@
 
 use core::marker::PhantomData;
 use core::mem::offset_of;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::{
-    Complex, DLPackExport, DataType, Element, Error, Field, FieldTensor, ImportedStorage,
-    OwnedTensor, Record, Records, SharedBuffer, SharedTensor, Storage,
+    Complex, DLPackExport, DataType, Element, Error, ExportArc, Field, FieldTensor,
+    ImportedStorage, OwnedTensor, Record, RecordType, Records, SharedBuffer, SharedTensor, Storage,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Record)]
@@ -63,6 +64,25 @@ struct Tagged<T, const N: usize> {
 
 fn particles() -> Vec<Particle> {
     (0..3).map(Particle::numbered).collect()
+}
+
+#[test]
+fn every_owner_of_records_has_their_fields() {
+    let fields = |record: Option<&'static RecordType>| record.map(RecordType::size);
+    for found in [
+        particles().record_type(),
+        particles().as_slice().record_type(),
+        [Particle::numbered(1)].record_type(),
+        Cow::Borrowed(particles().as_slice()).record_type(),
+        particles().into_boxed_slice().record_type(),
+        OwnedTensor::from_vec(particles()).record_type(),
+        Box::new(OwnedTensor::from_vec(particles())).record_type(),
+        Arc::new(OwnedTensor::from_vec(particles())).record_type(),
+        ExportArc::new(OwnedTensor::from_vec(particles())).unwrap().record_type(),
+    ] {
+        assert_eq!(fields(found), Some(20));
+    }
+    assert!(vec![1_u8].record_type().is_none());
 }
 
 #[test]

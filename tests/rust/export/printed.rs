@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::{
-    DLPackExport, DataType, Device, Flags, ImportError, ImportedSlice, ImportedStorage,
-    MetadataField, Mismatch, MismatchKind, Order, SharedBuffer, SharedOwner, Storage, Version,
+    DLPackExport, DataRef, DataType, Device, Flags, ImportError, ImportedSlice, ImportedStorage,
+    MetadataField, Mismatch, MismatchKind, Order, OwnedTensor, SharedBuffer, SharedOwner, Slot,
+    Storage, Version,
 };
 
 fn owner() -> Owner<Arc<[u16]>> {
@@ -35,6 +36,7 @@ fn handles_and_views_are_printed_with_dtype_and_device() {
     says(format!("{imported:?}"), &["ImportedTensor", "uint16", "cpu", "[3]", "[1]"]);
     let elements = imported.elements::<u16>().unwrap();
     says(format!("{elements:?}"), &["Elements", "[3]"]);
+    says(format!("{:?}", imported.elements_as::<f32>().unwrap()), &["ElementsAs", "[3]"]);
     says(format!("{:?}", elements.split(1).next().unwrap()), &["ElementsPart", "axis: 0"]);
     let codes = imported.raw_bits().unwrap();
     assert!(!codes.is_empty() && codes.iter().eq([1, 2, 3]));
@@ -51,6 +53,10 @@ fn handles_and_views_are_printed_with_dtype_and_device() {
     says(format!("{buffer:?}"), &["SharedBuffer"]);
     let view = owner();
     says(format!("{:?}", view.tensor().unwrap()), &["TensorView", "uint16", "[3]"]);
+    let (mut slot, values) = (Slot::new(), [0_u16; 3]);
+    let described = slot.describe().shape([3]).data(DataRef::from_slice(&values)).unwrap();
+    says(format!("{described:?}"), &["Description", "ndim: 1"]);
+    says(format!("{:?}", OwnedTensor::from_vec(vec![7_u16])), &["OwnedTensor", "7"]);
     let writable = Owner::new(SharedBuffer::<u16>::zeroed(3).unwrap(), &[3]);
     let mut writable = writable.into_dlpack().unwrap().import().unwrap();
     let mut elements = writable.elements_mut::<u16>().unwrap();

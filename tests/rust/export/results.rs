@@ -9,6 +9,15 @@ const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
 
 /// What a function returns: the elements may be read and written until it is exported.
 #[test]
+fn tensors_are_equal_with_equal_shapes_and_elements() {
+    let tensor =
+        |values: [i32; 2], shape: [usize; 2]| OwnedTensor::new(values.to_vec(), &shape).unwrap();
+    assert_eq!(tensor([1, 2], [1, 2]), tensor([1, 2], [1, 2]));
+    assert_ne!(tensor([1, 2], [1, 2]), tensor([1, 3], [1, 2]));
+    assert_ne!(tensor([1, 2], [1, 2]), tensor([1, 2], [2, 1]));
+}
+
+#[test]
 fn an_owned_tensor_lends_its_elements() {
     let mut tensor = OwnedTensor::new(SIX.to_vec(), &[2, 3]).unwrap();
     assert_eq!((tensor.shape(), tensor.as_slice()), (&[2, 3][..], &SIX[..]));
