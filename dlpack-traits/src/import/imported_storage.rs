@@ -461,3 +461,27 @@ impl<T> fmt::Debug for ImportedStorage<T> {
         f.debug_tuple("ImportedStorage").field(&self.tensor).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::{Lossy, OwnedTensor};
+
+    /// An argument that is converted while it is read is checked so.
+    #[test]
+    fn elements_that_are_converted_have_a_type_whose_values_are_kept() {
+        fn check<T: ImportedElement>(tensor: &ImportedTensor) -> Result<(), Error> {
+            T::check(tensor)
+        }
+        let tensor = OwnedTensor::from_vec(vec![1_i32]).into_dlpack().unwrap().import().unwrap();
+        let (requested, found) = (DataType::F32, DataType::I32);
+        let mismatch = Err(Error::ElementMismatch { requested, found });
+        assert_eq!(check::<As<f32>>(&tensor), mismatch);
+        assert_eq!(check::<f32>(&tensor), mismatch);
+        for fits in [check::<As<f64>>, check::<As<f32, Lossy>>, check::<i32>] {
+            assert_eq!(fits(&tensor), Ok(()));
+        }
+    }
+}

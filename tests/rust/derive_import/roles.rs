@@ -228,6 +228,24 @@ fn copied_fields_are_imported() {
     assert!(built::<Copied<Vec<[i32; 2]>>>(&forged(&[2, 3], &numbers)).is_err());
 }
 
+/// As of a struct of the user that holds one of these.
+#[test]
+fn a_storage_takes_the_elements_of_a_vector() {
+    use tensors::FromElements;
+
+    fn taken<S: FromElements<Element = i32>>() -> S {
+        S::from_elements(vec![1, 2, 3]).unwrap()
+    }
+    assert_eq!(taken::<Vec<i32>>(), [1, 2, 3]);
+    assert_eq!(*taken::<Box<[i32]>>(), [1, 2, 3]);
+    assert_eq!(*taken::<Arc<[i32]>>(), [1, 2, 3]);
+    assert_eq!(taken::<[i32; 3]>(), [1, 2, 3]);
+    assert_eq!(*taken::<Arc<[i32; 3]>>(), [1, 2, 3]);
+    assert_eq!(*taken::<Box<Vec<i32>>>(), [1, 2, 3]);
+    assert_eq!(taken::<SharedBuffer<i32>>().to_vec(), [1, 2, 3]);
+    assert!(<[i32; 2]>::from_elements(vec![1, 2, 3]).is_err());
+}
+
 /// The metadata next to a copied field is that of the copy, not of the tensor.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]

@@ -33,10 +33,13 @@ fn handles_and_views_are_printed_with_dtype_and_device() {
     let tensor = owner().to_dlpack().unwrap();
     says(format!("{tensor:?}"), &["ManagedTensor", "uint16", "cpu", "[3]"]);
     let imported = tensor.import().unwrap();
-    says(format!("{imported:?}"), &["ImportedTensor", "uint16", "cpu", "[3]", "[1]"]);
+    says(format!("{imported:?}"), &["ImportedTensor", "uint16", "cpu", "[3]", "[1]", "Versioned"]);
+    let view = owner().to_dlpack().unwrap().import().unwrap().narrow(0, 1..).unwrap();
+    says(format!("{view:?}"), &["ImportedTensor", "[2]", "Versioned"]);
     let elements = imported.elements::<u16>().unwrap();
     says(format!("{elements:?}"), &["Elements", "[3]"]);
-    says(format!("{:?}", imported.elements_as::<f32>().unwrap()), &["ElementsAs", "[3]"]);
+    let converted = imported.elements_as::<f32>().unwrap();
+    says(format!("{converted:?}"), &["ElementsAs", "uint16", "[3]"]);
     says(format!("{:?}", elements.split(1).next().unwrap()), &["ElementsPart", "axis: 0"]);
     let codes = imported.raw_bits().unwrap();
     assert!(!codes.is_empty() && codes.iter().eq([1, 2, 3]));

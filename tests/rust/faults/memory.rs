@@ -3,6 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr;
+use std::process::Command;
 use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
@@ -451,4 +452,46 @@ fn an_error_for_a_long_layout_leaks_nothing() {
         TensorView::new(owner.data.data(), layout).map(drop)
     };
     each_fails(|| Owner::new(vec![0_f32; 6], &NINE), view, judged);
+}
+
+/// As a `Box` of the element does. The methods that return a `Result` return an error.
+#[test]
+#[cfg_attr(miri, ignore = "it starts a process")]
+fn a_block_of_one_large_element_without_memory_ends_the_process() {
+    const ASKED: &str = "DLPACK_NO_MEMORY";
+    const ROOM: usize = 1 << 14;
+
+    #[derive(Clone, Copy, tensors::Element)]
+    #[dlpack(crate = ::tensors, any_bits)]
+    #[repr(transparent)]
+    struct Frame([u8; ROOM]);
+
+    type Visit = fn(&mut ImportedTensor);
+    let visits: [(&str, Visit); 3] = [
+        ("blocks", |tensor| tensor.elements::<Frame>().unwrap().for_each_block(|_| ())),
+        ("unordered", |tensor| {
+            tensor.elements::<Frame>().unwrap().for_each_block_unordered(|_| ());
+        }),
+        ("update", |tensor| tensor.elements_mut::<Frame>().unwrap().update_blocks(|_| ())),
+    ];
+    let asked = std::env::var(ASKED);
+    for (name, visit) in visits {
+        let frames = SharedBuffer::<Frame>::zeroed(2).unwrap();
+        let mut tensor = Owner::new(frames, &[2]).into_dlpack().unwrap().import().unwrap();
+        if asked.as_deref() == Ok(name) {
+            without_large(ROOM, || visit(&mut tensor));
+        } else if asked.is_err() {
+            visit(&mut tensor);
+            let test =
+                "faults::memory::a_block_of_one_large_element_without_memory_ends_the_process";
+            let mut child = Command::new(std::env::current_exe().unwrap());
+            let output = child.args(["--exact", test, "--nocapture"]).env(ASKED, name).output();
+            let output = output.unwrap();
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                !output.status.success() && text.contains("memory allocation"),
+                "{name}: {text}"
+            );
+        }
+    }
 }

@@ -227,3 +227,81 @@ fn complex_numbers_are_read_as_wider_ones() {
     let rounded = tensor.elements_as_lossy::<Complex<f32>>().unwrap().to_vec();
     assert_eq!(rounded, Ok(vec![Complex { re: 0.1, im: 0.0 }]));
 }
+
+/// Elements of a few bits, the first one in the lowest bits.
+fn packed(bits: u32, codes: [u8; 4]) -> Vec<u8> {
+    let all = codes.iter().rev().fold(0_u32, |all, &code| all << bits | u32::from(code));
+    all.to_le_bytes()[..bits as usize / 2].to_vec()
+}
+
+/// One, the smallest number above 0, the largest finite one and -2, by the definition of each format.
+#[test]
+fn codes_of_small_floats_have_the_values_of_their_formats() {
+    let power = |exponent| 2.0_f64.powi(exponent);
+    for (dtype, codes, smallest, largest) in [
+        (DataType::FLOAT8_E3M4, [0x30, 0x01, 0x6f, 0xc0], power(-6), 15.5),
+        (DataType::FLOAT8_E4M3, [0x38, 0x01, 0x77, 0xc0], power(-9), 240.0),
+        (DataType::FLOAT8_E4M3B11FNUZ, [0x58, 0x01, 0x7f, 0xe0], power(-13), 30.0),
+        (DataType::FLOAT8_E4M3FN, [0x38, 0x01, 0x7e, 0xc0], power(-9), 448.0),
+        (DataType::FLOAT8_E4M3FNUZ, [0x40, 0x01, 0x7f, 0xc8], power(-10), 240.0),
+        (DataType::FLOAT8_E5M2, [0x3c, 0x01, 0x7b, 0xc0], power(-16), 57344.0),
+        (DataType::FLOAT8_E5M2FNUZ, [0x40, 0x01, 0x7f, 0xc4], power(-17), 57344.0),
+        (DataType::FLOAT6_E2M3FN, [0x08, 0x01, 0x1f, 0x30], 0.125, 7.5),
+        (DataType::FLOAT6_E3M2FN, [0x0c, 0x01, 0x1f, 0x30], 0.0625, 28.0),
+        (DataType::FLOAT4_E2M1FN, [0x2, 0x1, 0x7, 0xc], 0.5, 6.0),
+    ] {
+        let bytes = packed(dtype.bits().into(), codes);
+        let found = values::<f64>(&line(dtype, &bytes, 4));
+        assert_eq!(found, Ok(vec![1.0, smallest, largest, -2.0]), "{dtype}");
+    }
+}
+
+#[test]
+fn codes_of_no_number_are_infinite_or_nan() {
+    let infinities = [
+        (DataType::FLOAT8_E3M4, 0x70),
+        (DataType::FLOAT8_E4M3, 0x78),
+        (DataType::FLOAT8_E5M2, 0x7c),
+    ];
+    for (dtype, code) in infinities {
+        let found = values::<f64>(&line(dtype, &[code, code | 0x80], 2));
+        assert_eq!(found, Ok(vec![f64::INFINITY, f64::NEG_INFINITY]), "{dtype}");
+    }
+    for (dtype, code) in [
+        (DataType::FLOAT8_E3M4, 0x71),
+        (DataType::FLOAT8_E4M3, 0x79),
+        (DataType::FLOAT8_E4M3B11FNUZ, 0x80),
+        (DataType::FLOAT8_E4M3FN, 0x7f),
+        (DataType::FLOAT8_E4M3FNUZ, 0x80),
+        (DataType::FLOAT8_E5M2, 0x7d),
+        (DataType::FLOAT8_E5M2FNUZ, 0x80),
+    ] {
+        assert!(values::<f64>(&line(dtype, &[code], 1)).unwrap()[0].is_nan(), "{dtype}");
+    }
+}
+
+#[test]
+fn numbers_of_more_than_64_bits_are_not_converted() {
+    for dtype in [DataType::I64, DataType::U64, DataType::F64] {
+        let found = DataType::new(dtype.code(), 128, 1);
+        let tensor = line(found, &[0; 16], 1);
+        for (requested, error) in [
+            (DataType::F64, tensor.elements_as_lossy::<f64>().err()),
+            (DataType::COMPLEX128, tensor.elements_as_lossy::<Complex<f64>>().err()),
+        ] {
+            assert_eq!(error, Some(Error::ElementMismatch { requested, found }));
+        }
+    }
+}
+
+#[test]
+fn floats_and_complex_numbers_are_read_as_the_widest_complex_numbers() {
+    let expected = Ok(vec![Complex { re: 1.5_f64, im: 0.0 }]);
+    for (dtype, bytes) in [
+        (DataType::F64, bytes_of(&[1.5_f64])),
+        (DataType::COMPLEX64, bytes_of(&[1.5_f32, 0.0])),
+        (DataType::COMPLEX128, bytes_of(&[1.5_f64, 0.0])),
+    ] {
+        assert_eq!(values::<Complex<f64>>(&line(dtype, &bytes, 1)), expected, "{dtype}");
+    }
+}

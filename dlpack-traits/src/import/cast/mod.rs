@@ -103,3 +103,28 @@ pub(crate) fn is_widened(from: DataType, to: DataType) -> bool {
     let is_integer = kind_of(from) == Some(Kind::Integer);
     keeps_values(from, to) || (is_integer && matches!(to, DataType::F64 | DataType::COMPLEX128))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_float_of_16_bits_keeps_the_values_of_types_of_its_range() {
+        for (from, expected) in [
+            (DataType::BOOL, true),
+            (DataType::U8, true),
+            (DataType::I8, true),
+            (DataType::FLOAT8_E5M2, true),
+            (DataType::FLOAT6_E3M2FN, true),
+            (DataType::BF16, false),
+            (DataType::I16, false),
+            (DataType::U16, false),
+            (DataType::F32, false),
+        ] {
+            assert_eq!(keeps_values(from, DataType::F16), expected, "{from}");
+        }
+        assert!(
+            has_range(DataType::I64, DataType::BF16) && !has_range(DataType::I16, DataType::F16)
+        );
+    }
+}

@@ -335,6 +335,62 @@ mod tests {
         assert!(decode_scale(255).is_nan());
     }
 
+    /// The bits that an `f64` has no room for are one bit: else a number a little above the middle of
+    /// two codes would become the middle.
+    #[test]
+    fn the_last_bits_of_a_large_integer_are_one_bit() {
+        const HIGH: u64 = 1 << 63;
+        for (integer, expected) in [
+            (0, 0),
+            (1, 1),
+            ((1 << 53) - 1, (1 << 53) - 1),
+            (1 << 53, 1 << 53),
+            ((1 << 53) + 1, (1 << 53) + 2048),
+            (HIGH, HIGH),
+            (HIGH + 1, HIGH + 2048),
+            (HIGH + 2, HIGH + 2048),
+            (HIGH + 1024, HIGH + 2048),
+            (HIGH + 2047, HIGH + 2048),
+            (HIGH + 2048, HIGH + 2048),
+            (HIGH + 2049, HIGH + 2048),
+            (HIGH + 4097, HIGH + 6144),
+            (u64::MAX, u64::MAX - 2047),
+        ] {
+            assert_eq!(sticky(integer), expected as f64, "{integer:#x}");
+        }
+        for (integer, expected) in [
+            (0, 0.0),
+            (1, 1.0),
+            (-1, -1.0),
+            (i64::MAX, power(63) - 2048.0),
+            (i64::MIN + 1, 2048.0 - power(63)),
+            (i64::MIN, -power(63)),
+        ] {
+            let found = sticky_signed(integer);
+            assert_eq!(found.to_bits(), f64::to_bits(expected), "{integer}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_large_integer_is_rounded_once() {
+        let middle = 1 << 63 | 1 << 55;
+        assert_eq!(BF16::of_unsigned(1 << 63), (0x5f00, true));
+        assert_eq!(BF16::of_unsigned(middle - 1), (0x5f00, true));
+        assert_eq!(BF16::of_unsigned(middle), (0x5f00, true), "the even code");
+        assert_eq!(BF16::of_unsigned(middle + 1), (0x5f01, true));
+        assert_eq!(BF16::of_unsigned(u64::MAX), (0x5f80, true));
+        let middle = 1 << 62 | 1 << 54;
+        assert_eq!(BF16::of_signed(-middle), (0xde80, true), "the even code");
+        assert_eq!(BF16::of_signed(-middle - 1), (0xde81, true));
+        assert_eq!(BF16::of_signed(i64::MIN), (0xdf00, true));
+        assert_eq!(F16::of_signed(0), (0, true));
+        assert_eq!(F16::of_unsigned(65_519), (0x7bff, true));
+        assert_eq!(F16::of_unsigned(65_520), (0x7c00, false));
+        assert_eq!(F16::of_unsigned(u64::MAX), (0x7c00, false));
+        assert_eq!(F16::of_signed(i64::MIN), (0xfc00, false));
+        assert_eq!(E4M3FN::of_signed(-2), (0xc0, true));
+    }
+
     #[cfg(feature = "half")]
     #[test]
     fn formats_of_16_bits_are_those_of_half() {

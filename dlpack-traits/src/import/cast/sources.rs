@@ -94,3 +94,59 @@ impl<const CODE: u8> Bits<CODE, u32> {
         Complex { re: part(re), im: part(im) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::{DLPackExport, ImportedTensor, OwnedTensor};
+
+    /// States whether elements are read at all.
+    struct Any;
+
+    impl Reader for Any {
+        fn stored<S: Readable, W: Value>(self, _: impl Fn(S) -> W) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn packed<W: Value>(self, _: impl Fn(u64) -> W) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn integers_are_read_if_they_have_one_lane_and_at_most_64_bits() {
+        for code in [ffi::kDLInt, ffi::kDLUInt] {
+            for bits in [1, 2, 4, 7, 8, 16, 32, 64] {
+                assert_eq!(read_by(DataType::new(code, bits, 1), Any), Ok(()), "{bits}");
+            }
+            for (bits, lanes) in [(128, 1), (0, 1), (4, 2), (8, 2), (16, 2), (64, 2)] {
+                let dtype = DataType::new(code, bits, lanes);
+                assert_eq!(read_by(dtype, Any), Err(Error::UnsupportedDType { dtype }));
+            }
+        }
+        for code in [ffi::kDLBool, ffi::kDLOpaqueHandle] {
+            let dtype = DataType::new(code, 1, 1);
+            assert_eq!(read_by(dtype, Any), Err(Error::UnsupportedDType { dtype }));
+        }
+    }
+
+    #[test]
+    fn elements_are_stored_as_bits_of_their_size() {
+        fn check<T: Readable>(tensor: &ImportedTensor) {
+            let (requested, found) = (T::DTYPE, tensor.dtype());
+            let error = Some(Error::ElementMismatch { requested, found });
+            assert_eq!(tensor.stored_as::<T>().err(), error);
+        }
+        let floats = OwnedTensor::from_vec(vec![1.0_f32, -0.0]).into_dlpack().unwrap();
+        let floats = floats.import().unwrap();
+        let bits = floats.stored_as::<u32>().unwrap();
+        assert_eq!(bits.to_vec(), Ok(vec![0x3f80_0000, 0x8000_0000]));
+        check::<u16>(&floats);
+        check::<[u8; 4]>(&floats);
+        // Not every byte is a `bool`.
+        let bytes = OwnedTensor::from_vec(vec![2_u8]).into_dlpack().unwrap().import().unwrap();
+        check::<bool>(&bytes);
+    }
+}

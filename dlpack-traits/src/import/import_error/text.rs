@@ -317,3 +317,48 @@ const TORCH: [DataType; 6] = [
     DataType::FLOAT8_E5M2,
     DataType::FLOAT8_E5M2FNUZ,
 ];
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// A tensor of any other shape, device or type is another tensor: there is no fix.
+    #[test]
+    fn a_fix_is_a_cast_or_a_contiguous_copy() {
+        let (row, column) = (Order::RowMajor, Order::ColumnMajor);
+        let (rows, columns) = (Some(Fix::Contiguous(row)), Some(Fix::Contiguous(column)));
+        let dtype = |needed| MismatchKind::DType { needed, found: DataType::U8 };
+        let contiguous = |order| MismatchKind::Contiguous { order, no_strides: false };
+        let pitched = |order| MismatchKind::Pitched { order };
+        let stride = |contiguous| {
+            let (axis, needed, found, in_bytes) = (0, 1, 2, false);
+            MismatchKind::Stride { axis, needed, found, in_bytes, contiguous }
+        };
+        let fit = |found| MismatchKind::Fit { number: MetadataField::Stride(0), found, int: "u8" };
+        for (kind, expected) in [
+            (dtype(vec![DataType::F32, DataType::F64]), Some(Fix::Cast(DataType::F32))),
+            (dtype(vec![]), None),
+            (contiguous(None), rows),
+            (contiguous(Some(row)), rows),
+            (contiguous(Some(column)), columns),
+            (pitched(None), rows),
+            (pitched(Some(column)), columns),
+            (stride(None), None),
+            (stride(Some(row)), rows),
+            (stride(Some(column)), columns),
+            (MismatchKind::NothingBefore { axis: 0, stride: -1 }, rows),
+            (MismatchKind::WholeStrides { axis: 0, stride: 4, needed: &[3] }, rows),
+            (fit(-1), rows),
+            (fit(0), None),
+            (fit(256), None),
+            (MismatchKind::Writable, None),
+            (MismatchKind::Rank { needed: vec![2], found: 1 }, None),
+            (MismatchKind::Axes { needed: &[3] }, None),
+            (MismatchKind::Padded { needed: true }, None),
+        ] {
+            assert_eq!(kind.fix(), expected, "{kind}");
+        }
+    }
+}

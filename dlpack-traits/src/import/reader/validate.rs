@@ -418,4 +418,19 @@ mod tests {
         assert_eq!(check(0x1000, most), Ok(isize::MAX - 0x1000));
         assert_eq!(check(0x1001, most), Err(Error::SizeOverflow));
     }
+
+    #[test]
+    fn a_handle_with_an_offset_becomes_the_address_of_the_first_element() {
+        for (dims, first) in [([2, 3], 0x1008), ([2, 0], 0)] {
+            let mut claimed = claimed(DataType::F32, &dims, &[3, 1]);
+            (claimed.0.device, claimed.0.byte_offset) = (Device::new(kDLVulkan, 0), 8);
+            let place = exact(claimed).unwrap();
+            let mut metadata = Metadata::new(claimed.0, ImportPolicy::default(), place);
+            assert_eq!(metadata.set_host(), Ok(()));
+            assert_eq!(metadata.device, Device::CPU);
+            let found = metadata.place;
+            assert_eq!((found.first.addr(), found.byte_offset), (first, 0));
+            assert_eq!((found.numel, found.bytes), (place.numel, place.bytes));
+        }
+    }
 }
