@@ -1,5 +1,5 @@
 //! Failures outside of this crate: no memory, panics of user code, many threads at once.
-//! Nothing is leaked, and no process aborts.
+//! Nothing is leaked, and no process aborts, but for want of one element (`memory`).
 
 mod faults {
     pub(crate) mod alarm;

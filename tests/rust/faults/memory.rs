@@ -1,5 +1,5 @@
-//! Every allocation fails in turn, in every operation of this crate: an error, no leak,
-//! no abort.
+//! Every allocation fails in turn, in every operation of this crate: an error, no leak, no abort,
+//! but for a block of one large element.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr;
@@ -487,10 +487,10 @@ fn a_block_of_one_large_element_without_memory_ends_the_process() {
             let mut child = Command::new(std::env::current_exe().unwrap());
             let output = child.args(["--exact", test, "--nocapture"]).env(ASKED, name).output();
             let output = output.unwrap();
-            let text = String::from_utf8_lossy(&output.stderr);
+            let said = String::from_utf8_lossy(&output.stderr);
             assert!(
-                !output.status.success() && text.contains("memory allocation"),
-                "{name}: {text}"
+                !output.status.success() && said.contains("memory allocation"),
+                "{name}: {said}"
             );
         }
     }

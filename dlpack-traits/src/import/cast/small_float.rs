@@ -244,8 +244,9 @@ impl<const CODE: u8> Narrow for Bits<CODE, u32> {
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "the values are exact")]
 mod tests {
+    #![expect(clippy::float_cmp, clippy::cast_precision_loss, reason = "the values are exact")]
+
     use super::*;
 
     /// Miri takes minutes for all codes.
