@@ -81,10 +81,11 @@ pub(crate) fn digits(dtype: DataType) -> u8 {
     }
 }
 
-/// Whether a type has the range of another one: a `float16` that of few integers, and a `bfloat16` that
-/// of a `float32`.
+/// Whether a type has the range of another one: a `float16` that of few integers and of no scale, and a
+/// `bfloat16` that of a `float32`.
 pub(crate) fn has_range(from: DataType, to: DataType) -> bool {
-    to != DataType::F16 || from.bits() <= 8
+    let is_half = |dtype| matches!(dtype, DataType::F16 | DataType::COMPLEX32);
+    !is_half(to) || is_half(from) || (from.bits() <= 8 && from != DataType::FLOAT8_E8M0FNU)
 }
 
 /// Whether every value of one type is one of another.
@@ -109,20 +110,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_float_of_16_bits_keeps_the_values_of_types_of_its_range() {
+    fn a_half_keeps_the_values_of_types_of_its_range() {
         for (from, expected) in [
             (DataType::BOOL, true),
             (DataType::U8, true),
             (DataType::I8, true),
             (DataType::FLOAT8_E5M2, true),
             (DataType::FLOAT6_E3M2FN, true),
+            (DataType::F16, true),
             (DataType::BF16, false),
+            (DataType::FLOAT8_E8M0FNU, false),
             (DataType::I16, false),
             (DataType::U16, false),
             (DataType::F32, false),
         ] {
             assert_eq!(keeps_values(from, DataType::F16), expected, "{from}");
+            assert_eq!(keeps_values(from, DataType::COMPLEX32), expected, "{from}");
         }
+        assert!(keeps_values(DataType::COMPLEX32, DataType::COMPLEX32));
+        assert!(!keeps_values(DataType::BCOMPLEX32, DataType::COMPLEX32));
         assert!(
             has_range(DataType::I64, DataType::BF16) && !has_range(DataType::I16, DataType::F16)
         );
