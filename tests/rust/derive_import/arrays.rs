@@ -184,6 +184,13 @@ fn layout_and_data_of_an_imported_storage_agree() {
     let turned = pixels(&[2, 2, 3]).strided(&[-6, 3, 1], 6);
     let again = by_hand(&turned).into_dlpack().unwrap();
     assert_eq!((again.shape(), again.strides()), (&[2, 2, 3][..], &[-6, 3, 1][..]));
+    // The stride of an axis of one pixel, or of no pixels, is not used.
+    for (shape, strides) in
+        [([2, 1, 3], [3, 7, 1]), ([1, 1, 3], [7, -5, 1]), ([2, 0, 3], [7, 5, 1])]
+    {
+        let again = by_hand(&pixels(&shape).strided(&strides, 0)).into_dlpack().unwrap();
+        assert_eq!(again.shape(), shape);
+    }
     // Parts of pixels between two rows: only a layout that counts parts describes them.
     let padded = pixels(&[2, 1, 3]).strided(&[7, 3, 1], 0);
     let error = by_hand(&padded).into_dlpack().map(|_| ()).unwrap_err();
