@@ -96,8 +96,8 @@ fn memory(random: &mut Random) -> DataRef<'static> {
         // writes.
         unsafe { DataRef::from_raw_parts(ptr, len, dtype, device) }
     };
-    let [_, single, double, complex, boolean, narrow, _, lanes, handle] = DTYPES;
-    match random.below(15) {
+    let [_, single, double, complex, boolean, narrow, _, lanes, handle, _] = DTYPES;
+    match random.below(16) {
         0..4 => DataRef::from_slice(bytes),
         4 => parts(double, Device::CPU),
         5 => parts(single, Device::CPU),
@@ -109,6 +109,7 @@ fn memory(random: &mut Random) -> DataRef<'static> {
         // Consumers may write, unless elements overlap.
         11..13 => WRITABLE.get_or_init(|| SharedBuffer::zeroed(400).unwrap()).data(),
         13 => NUMBERS.get_or_init(|| SharedBuffer::zeroed(50).unwrap()).data(),
+        14 => parts(narrow, Device::CPU).with_axes(&[2]),
         _ if random.once_in(8) => DataRef::refused(&CLOSED),
         _ => parts(narrow, Device::CPU).into_padded(),
     }
@@ -211,6 +212,22 @@ fn errors_are_kept() {
     assert_eq!(check(lent().rank(4), 10), Err(beyond));
     let beyond = Error::RankBeyondCapacity { ndim: -1, capacity: 3 };
     assert_eq!(check(lent().rank(-1), 10), Err(beyond));
+    // Of a list with a number that does not fit, those before it are left.
+    let beyond = Error::RankBeyondCapacity { ndim: -1, capacity: 2 };
+    assert_eq!(check(Layout::new(lists.0).rank(-1), 10), Err(beyond));
+}
+
+/// Without rows, or without elements, nothing has that distance.
+#[test]
+fn a_pitch_of_no_bytes_is_too_small_for_rows_only() {
+    let check = |shape: &[i64]| {
+        let mut slot = Slot::new();
+        let layout = slot.describe().shape(shape.to_vec()).byte_pitch(0).spare_capacity();
+        layout.data(DataRef::from_slice(&BYTES.0)).map(|_| ())
+    };
+    assert_eq!(check(&[]), Ok(()));
+    assert_eq!(check(&[0, 3]), Ok(()));
+    assert_eq!(check(&[2, 3]), Err(Error::BytePitchTooSmall { bytes: 0, row: 3 }));
 }
 
 /// `None` as the strides is a layout without strides.

@@ -255,4 +255,21 @@ mod tests {
         assert!(may_overlap(&[2, 2], &[1, -1]));
         assert!(may_overlap(&[3, 3], &[2, 1]));
     }
+
+    /// Whatever its stride, one element is apart from nothing.
+    #[test]
+    fn an_axis_of_one_element_does_not_interleave() {
+        assert!(are_nested(&[2, 1, 3], &[1, 0, 2]));
+        assert!(!may_overlap(&[2, 3, 1], &[1, i64::MAX, 0]));
+    }
+
+    #[test]
+    fn extents_beyond_64_bits_count_as_an_overlap() {
+        // Two steps of 2 units or less, and one of 3 units, never meet; they extend over 7 units.
+        let overlaps = |unit: i64| may_overlap(&[3, 2], &[2 * unit, 3 * unit]);
+        let largest = i64::MAX / 7;
+        assert_eq!(largest * 7, i64::MAX);
+        assert!(!overlaps(largest));
+        assert!(overlaps(largest + 1));
+    }
 }

@@ -237,6 +237,25 @@ fn a_constant_number_is_a_requirement() {
     assert!(Padded::accepts(&plain(&[0, 3], &[3, 1], 0)).is_ok());
 }
 
+/// Elements from the third byte on.
+#[derive(DLPackImport)]
+#[dlpack(crate = tensors, offset(bytes) = 2)]
+struct Behind {
+    data: ImportedStorage<u16>,
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+}
+
+#[test]
+fn without_elements_a_length_is_compared_and_an_offset_is_not() {
+    let empty = Exact::from_dlpack(plain(&[0, 3], &[3, 1], 0)).map(|exact| exact.0).unwrap_err();
+    assert_eq!(number(&empty), (MetadataField::Len, 6, 0));
+    let behind = Behind::from_dlpack(plain(&[2, 0], &[3, 1], 0)).unwrap();
+    assert_eq!((&behind.shape[..], &behind.strides[..]), (&[2, 0][..], &[3, 1][..]));
+    let first = Behind::from_dlpack(plain(&[2, 3], &[3, 1], 0)).map(|it| it.data).unwrap_err();
+    assert_eq!(number(&first), (MetadataField::Offset, 2, 0));
+}
+
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = tensors, shape = Self::SHAPE, byte_strides = Self::STEPS)]
 #[dlpack(offset(bytes) = 2, dtype = Self::DTYPE, device = Device::CPU)]

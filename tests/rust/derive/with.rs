@@ -286,6 +286,15 @@ struct Stepped {
     steps: Steps,
 }
 
+/// Two dimensions, which a function converts.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = tensors)]
+struct Paired {
+    data: ImportedStorage<i8>,
+    #[dlpack(shape, with(dims, to_pair))]
+    extent: theirs::Shape,
+}
+
 /// A list of a fixed capacity that a function makes.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = tensors)]
@@ -349,6 +358,10 @@ fn lists_that_a_function_takes_are_requirements() {
         long,
         "dimension 1 of the tensor is 300, which does not fit in the `u8` of `Stepped`"
     );
+    let paired = Paired::from_dlpack(source(&[2, 3], &[3, 1])).unwrap();
+    assert_eq!(paired.extent.0, [2, 3]);
+    let few = Paired::from_dlpack(source(&[6], &[1])).map(|paired| paired.data).unwrap_err();
+    assert_eq!(few.to_string(), "`Paired`: expected 2 dimensions, got 1");
     let roomy = Roomy::from_dlpack(source(&[2, 3], &[3, 1])).unwrap();
     assert_eq!((&roomy.extent.0[..], roomy.rank), (&[2, 3, 0, 0][..], 2));
     assert_eq!(roomy.into_dlpack().unwrap().shape(), [2, 3]);

@@ -272,6 +272,31 @@ struct Fussy {
     strides: Vec<i64>,
 }
 
+/// On one device, which a constant states.
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors, device = Self::DEVICE)]
+struct OnSecond {
+    data: ImportedStorage,
+    shape: Vec<i64>,
+}
+
+impl OnSecond {
+    const DEVICE: Device = Device::cuda(1);
+}
+
+#[test]
+fn a_constant_device_is_required() {
+    let on = |device| Forged { device, ..bytes(&[6]) };
+    let second: OnSecond = built(&on(Device::cuda(1))).unwrap();
+    assert_eq!((second.data.imported().device(), second.shape), (Device::cuda(1), vec![6]));
+    for (device, found) in [(Device::cuda(0), "cuda:0"), (Device::CPU, "cpu")] {
+        assert_eq!(
+            refused::<OnSecond>(&on(device)),
+            format!("`OnSecond`: expected cuda, got {found}; move it there"),
+        );
+    }
+}
+
 /// Device types that only the header's main branch names.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, require(device(tpu, tpu_host, ascend)))]

@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use dlpack_tests::counted::Owner;
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
-use tensors::{DLPackExport, ImportedTensor, SharedBuffer};
+use tensors::ffi;
+use tensors::{DLPackExport, Device, ImportedTensor, SharedBuffer};
+
+use crate::import::forge::{Forged, forged};
 
 const LEN: usize = 48;
 
@@ -71,4 +74,63 @@ fn overlaps_is_false_only_if_no_byte_is_shared() {
         wrong += i32::from(!shared && first.overlaps(&second));
     }
     assert!(different > cases / 4 && wrong * 4 < different, "{wrong} of {different}");
+}
+
+/// Four numbers at an address, or that many bytes behind a handle, which nobody reads.
+fn at(device: Device, address: usize, byte_offset: u64) -> ImportedTensor {
+    let case = Forged { address: Some(address), device, ..forged(&[4], &[]) };
+    Forged { byte_offset, ..case }.imported()
+}
+
+#[test]
+fn addresses_of_several_devices_are_compared_and_handles_are_objects_of_one() {
+    const CL: Device = Device::new(ffi::kDLOpenCL, 0);
+    const VULKAN: Device = Device::new(ffi::kDLVulkan, 0);
+    const OTHER: Device = Device::new(ffi::kDLVulkan, 1);
+    const VENDOR: Device = Device::new(ffi::kDLExtDev, 0);
+    const PINNED: Device = Device::CUDA_HOST;
+    for (first, second, expected) in [
+        // Pinned memory is memory of the host.
+        ((Device::CPU, 64, 0), (PINNED, 64, 0), true),
+        ((Device::CPU, 64, 0), (PINNED, 76, 0), true),
+        ((Device::CPU, 64, 0), (PINNED, 80, 0), false),
+        ((Device::cuda(0), 64, 0), (Device::cuda(1), 72, 0), true),
+        // A number that is a handle on one of the devices is another object on the other one.
+        ((Device::CPU, 64, 0), (VULKAN, 64, 0), false),
+        ((CL, 64, 0), (VULKAN, 64, 0), false),
+        ((VULKAN, 64, 0), (OTHER, 64, 0), false),
+        ((VENDOR, 64, 0), (Device::CPU, 64, 0), false),
+        // One object, and its bytes.
+        ((VULKAN, 64, 0), (VULKAN, 64, 0), true),
+        ((VULKAN, 64, 0), (VULKAN, 64, 12), true),
+        ((VULKAN, 64, 0), (VULKAN, 64, 16), false),
+        ((CL, 64, 0), (CL, 72, 0), false),
+        // The data of a vendor's own device may be an address.
+        ((VENDOR, 64, 0), (VENDOR, 72, 0), true),
+        ((VENDOR, 64, 0), (VENDOR, 80, 0), false),
+    ] {
+        let [one, two] = [first, second].map(|(device, data, offset)| at(device, data, offset));
+        assert_eq!(one.overlaps(&two), expected, "{first:?} {second:?}");
+        assert_eq!(two.overlaps(&one), expected, "{second:?} {first:?}");
+    }
+}
+
+/// A producer may state an address for no elements.
+#[test]
+fn tensors_without_elements_overlap_nothing() {
+    let some = at(Device::CPU, 64, 0);
+    let none = Forged { address: Some(72), ..forged(&[0], &[]) }.imported();
+    for (one, two) in [(&some, &none), (&none, &some), (&none, &none)] {
+        assert!(!one.overlaps(two), "{one:?} {two:?}");
+    }
+}
+
+#[test]
+fn strides_of_single_elements_place_nothing() {
+    let data = SharedBuffer::<i16>::zeroed(LEN).unwrap();
+    let even = part(&data, 0, &[4, 1], &[2, 1]).unwrap();
+    let odd = part(&data, 1, &[1, 4], &[3, 2]).unwrap();
+    assert!(!even.overlaps(&odd) && !odd.overlaps(&even));
+    let last = part(&data, 6, &[1], &[1]).unwrap();
+    assert!(even.overlaps(&last) && !odd.overlaps(&last));
 }

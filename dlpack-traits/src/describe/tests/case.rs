@@ -59,7 +59,7 @@ pub(super) struct Case {
     pub(super) spare_capacity: bool,
 }
 
-pub(super) const DTYPES: [DataType; 9] = [
+pub(super) const DTYPES: [DataType; 10] = [
     DataType::U8,
     DataType::F32,
     DataType::F64,
@@ -69,6 +69,7 @@ pub(super) const DTYPES: [DataType; 9] = [
     DataType::F32.with_lanes(3),
     DataType::I8.with_lanes(3),
     DataType::new(crate::ffi::kDLOpaqueHandle, 64, 1),
+    DataType::new(crate::ffi::kDLUInt, 2, 1),
 ];
 
 impl Case {
