@@ -97,7 +97,7 @@ fn memory(random: &mut Random) -> DataRef<'static> {
         unsafe { DataRef::from_raw_parts(ptr, len, dtype, device) }
     };
     let [_, single, double, complex, boolean, narrow, _, lanes, handle, _] = DTYPES;
-    match random.below(16) {
+    match random.below(15) {
         0..4 => DataRef::from_slice(bytes),
         4 => parts(double, Device::CPU),
         5 => parts(single, Device::CPU),
@@ -109,7 +109,6 @@ fn memory(random: &mut Random) -> DataRef<'static> {
         // Consumers may write, unless elements overlap.
         11..13 => WRITABLE.get_or_init(|| SharedBuffer::zeroed(400).unwrap()).data(),
         13 => NUMBERS.get_or_init(|| SharedBuffer::zeroed(50).unwrap()).data(),
-        14 => parts(narrow, Device::CPU).with_axes(&[2]),
         _ if random.once_in(8) => DataRef::refused(&CLOSED),
         _ => parts(narrow, Device::CPU).into_padded(),
     }
