@@ -393,32 +393,6 @@ fn constants_state_the_order_of_a_copy() {
     assert_eq!(copied_by_columns!(Field, (4, columns), byte_strides(4, leading), leading), rows);
 }
 
-/// Copies in row-major order: the last stride is not larger, or it is a field and the first one is
-/// not 1.
-#[test]
-fn constants_of_the_last_axis_state_a_copy_by_rows() {
-    #[derive(DLPackExport, DLPackImport)]
-    #[dlpack(crate = ::tensors, shape(rows, 2), byte_strides(8, 4))]
-    struct Bytes {
-        #[dlpack(copy)]
-        data: Vec<f32>,
-        rows: usize,
-    }
-    #[derive(DLPackExport, DLPackImport)]
-    #[dlpack(crate = ::tensors, shape(rows, 2), strides(2, step))]
-    struct Field {
-        #[dlpack(copy)]
-        data: Vec<f32>,
-        rows: usize,
-        step: usize,
-    }
-    let (rows, columns) = ([0.0, 3.0, 1.0, 4.0, 2.0, 5.0], || source([3, 2], [1, 3]));
-    let bytes = Bytes::from_dlpack(columns()).unwrap();
-    assert_eq!((&bytes.data[..], bytes.rows), (&rows[..], 3));
-    let field = Field::from_dlpack(columns()).unwrap();
-    assert_eq!((&field.data[..], field.rows, field.step), (&rows[..], 3, 1));
-}
-
 #[test]
 fn a_copy_with_other_strides_than_the_constants_has_no_advice() {
     #[derive(DLPackExport, DLPackImport)]

@@ -310,6 +310,32 @@ fn a_copy_is_in_the_order_of_constant_strides() {
     assert_eq!(tall.to_string(), "`Columns`: expected stride 1 to be 2, got 3");
 }
 
+/// The last stride is not larger, or it is a field and the first one is not 1.
+#[test]
+fn a_copy_is_by_rows_if_constants_do_not_state_columns() {
+    #[derive(DLPackImport)]
+    #[dlpack(crate = tensors, shape(rows, 3), byte_strides(6, 2))]
+    struct Bytes {
+        #[dlpack(copy)]
+        data: Vec<u16>,
+        rows: usize,
+    }
+    #[derive(DLPackImport)]
+    #[dlpack(crate = tensors, shape(rows, 3), strides(3, step))]
+    struct Field {
+        #[dlpack(copy)]
+        data: Vec<u16>,
+        rows: usize,
+        step: usize,
+    }
+    let matrix = [1_u16, 2, 3, 4, 5, 6];
+    let tensor = || Matrix(matrix).into_dlpack().unwrap().import().unwrap();
+    let bytes = Bytes::from_dlpack(tensor()).unwrap();
+    assert_eq!((&bytes.data[..], bytes.rows), (&matrix[..], 2));
+    let field = Field::from_dlpack(tensor()).unwrap();
+    assert_eq!((&field.data[..], field.rows, field.step), (&matrix[..], 2, 1));
+}
+
 /// A layout of a field, some of it constant.
 #[derive(AsLayout, FromLayout)]
 #[dlpack(crate = tensors, shape(width, 3), pitch(elements) = 4)]
