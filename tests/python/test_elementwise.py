@@ -148,6 +148,15 @@ def test_the_conversion_of_an_operand_is_advised_for_its_class(x):
         functions.halved(np.asarray(x))
 
 
+def test_halves_are_computed_as_halves():
+    """As are the numbers of few digits, and no others."""
+    for dtype in ["float16", "uint8", "int8", "bool"]:
+        made = functions.doubled(np.ones(2, dtype))
+        assert (made.dtype, made.tolist()) == ("float16", [2, 2]), dtype
+    for dtype in ["int16", "float32", "float64"]:
+        assert functions.doubled(np.ones(2, dtype)).dtype == "float64", dtype
+
+
 def test_types_can_differ():
     assert functions.power(np.full(3, 2.0), np.array([1, 2, 3], "i4")).tolist() == [2, 4, 8]
     assert functions.power(np.full(3, 2.0), 3).tolist() == [8, 8, 8]

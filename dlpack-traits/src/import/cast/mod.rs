@@ -81,9 +81,12 @@ pub(crate) fn digits(dtype: DataType) -> u8 {
     }
 }
 
-/// Whether a type has the range of another one: a `float16` that of few integers and of no scale, and a
-/// `bfloat16` that of a `float32`.
+/// Whether a type has the range of another one: a `float16` that of few integers and of no scale, a
+/// `bfloat16` that of a `float32`, and a smaller float only its own.
 pub(crate) fn has_range(from: DataType, to: DataType) -> bool {
+    if is_inexact(to) && to.bits() <= 8 {
+        return from == to;
+    }
     let is_half = |dtype| matches!(dtype, DataType::F16 | DataType::COMPLEX32);
     !is_half(to) || is_half(from) || (from.bits() <= 8 && from != DataType::FLOAT8_E8M0FNU)
 }
@@ -126,7 +129,9 @@ mod tests {
         ] {
             assert_eq!(keeps_values(from, DataType::F16), expected, "{from}");
             assert_eq!(keeps_values(from, DataType::COMPLEX32), expected, "{from}");
+            assert!(!keeps_values(from, DataType::FLOAT8_E4M3), "{from}");
         }
+        assert!(keeps_values(DataType::FLOAT8_E4M3, DataType::FLOAT8_E4M3));
         assert!(keeps_values(DataType::COMPLEX32, DataType::COMPLEX32));
         assert!(!keeps_values(DataType::BCOMPLEX32, DataType::COMPLEX32));
         assert!(

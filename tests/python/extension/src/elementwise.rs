@@ -2,6 +2,7 @@
 
 use dlpack_traits::Complex;
 use dlpack_traits::python::{Operand, PyLike, PyTensorMut, elementwise};
+use half::f16;
 use pyo3::prelude::*;
 
 /// `hypot(x, y, *, out=None, threads=1)`
@@ -81,6 +82,14 @@ fn halved<'py>(py: Python<'py>, x: Operand<'py>) -> PyResult<PyLike<'py>> {
     elementwise(py, [x]).with(|x: f32| x / 2.0).finish()
 }
 
+/// `doubled(x)`
+///
+/// `float16` is computed in `float16`, and other numbers in `float64`.
+#[pyfunction]
+fn doubled<'py>(py: Python<'py>, x: Operand<'py>) -> PyResult<PyLike<'py>> {
+    elementwise(py, [x]).with(|x: f16| x + x).with(|x: f64| x + x).finish()
+}
+
 /// `checked(x, *, threads=1)`
 ///
 /// Panics for a negative element.
@@ -101,6 +110,7 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     functions.add_function(wrap_pyfunction!(within, &functions)?)?;
     functions.add_function(wrap_pyfunction!(power, &functions)?)?;
     functions.add_function(wrap_pyfunction!(halved, &functions)?)?;
+    functions.add_function(wrap_pyfunction!(doubled, &functions)?)?;
     functions.add_function(wrap_pyfunction!(checked, &functions)?)?;
     m.add_submodule(&functions)
 }
