@@ -119,6 +119,18 @@ def test_missing_values_are_not_integers():
         assert values[0] == 1 and np.isnan(values[1])
 
 
+def test_missing_values_are_no_exponents():
+    """As operands of a function of elements."""
+    for x in nullable_columns():
+        with pytest.raises(TypeError, match="expected int32, got .* with missing values") as raised:
+            testing.elementwise.power(2.0, x)
+        [advice] = re.findall(r"`(x\.[^`]*)`", str(raised.value))
+        filled = eval(advice, {"x": x})
+        assert testing.elementwise.power(2.0, np.asarray(filled, "int32")).tolist() == [2, 1]
+    with pytest.raises(TypeError, match="expected int32, got int64; convert"):
+        testing.elementwise.power(2.0, require("pandas").Series([1, 2]))
+
+
 def test_missing_bools_are_not_converted():
     pandas, polars = require("pandas"), require("polars")
     for x in [pandas.array([True, None], dtype="boolean"), polars.Series([True, None])]:

@@ -210,6 +210,9 @@ def test_results_are_in_the_library_of_the_first_array():
     assert isinstance(result, torch.Tensor) and result.dtype == torch.float32
     assert isinstance(functions.hypot(torch.ones(2), np.ones(2)), torch.Tensor)
     assert isinstance(functions.hypot(np.ones(2), torch.ones(2)), np.ndarray)
+    # These are no arrays of a library.
+    for given in [[3.0, 4.0], (3.0, 4.0), range(2), np.float32(3)]:
+        assert isinstance(functions.hypot(given, torch.ones(2)), torch.Tensor)
     assert functions.hypot(torch.ones(2, dtype=torch.bfloat16), 1).dtype == torch.float32
     transposed = torch.arange(6.0).reshape(2, 3).T
     assert functions.sum(transposed, 1).tolist() == (transposed + 1).tolist()
@@ -244,4 +247,23 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert len(results) == 4 and all((r == results[0]).all() for r in results)
 """
+    )
+
+
+def test_without_a_second_thread_the_first_one_computes_all():
+    run_in_a_new_process(
+        """
+import os, resource
+import numpy as np
+from dlpack_testing import elementwise
+
+if os.getuid() == 0:
+    # The limit does not apply to this user.
+    os.setuid(65534)
+resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+out = np.zeros(1_000_000)
+elementwise.sum(np.ones(1_000_000), 1, out=out, threads=4)
+assert (out == 2).all()
+""",
+        timeout=60,
     )

@@ -19,10 +19,13 @@ use crate::export::{DLPackExport, OwnedTensor};
 use crate::import::{
     Arguments, CastError, ElementFn, ImportedTensor, Kind, Map, is_widened, kind_of,
 };
-use crate::python::argument::{Convert, Passed, PyTensor, PyTensorMut, Shape, of_dtypes, range_of};
+use crate::python::argument::{
+    Convert, Passed, PyTensor, PyTensorMut, Shape, of_dtypes, or_with_missing, range_of,
+};
 use crate::python::convert::{Bounded, ok_or_discard};
 use crate::python::import::advice::Library;
 use crate::python::interpreter::detached_if;
+use crate::python::numpy::NumPy;
 use crate::python::result::{IntoPython, PyLike};
 
 /// Applies a function of elements to arrays: of any library, in any layout, broadcast by NumPy's rules,
@@ -291,13 +294,23 @@ fn not_together(operands: &[Operand<'_>]) -> PyErr {
     ))
 }
 
-/// Converts the result to an array of the library of the first array; of numbers, to a scalar.
+/// Converts the result to an array of the library of the first array; of numbers, to a scalar. An object
+/// that NumPy converted, such as a list, counts if there is no array.
 fn returned<'py, R: Readable + Send + 'static>(
     py: Python<'py>,
     result: OwnedTensor<R>,
     operands: &[Operand<'py>],
 ) -> PyResult<PyLike<'py>> {
-    match operands.iter().find_map(Operand::array) {
+    let mut first = None;
+    for operand in operands {
+        if let Value::Array { array, given } = &operand.0 {
+            if array.as_object().is(given) || NumPy::is_array(given.bind(py))? {
+                return result.into_object_like(py, array);
+            }
+            first = first.or(Some(array));
+        }
+    }
+    match first {
         Some(array) => result.into_object_like(py, array),
         None => result.into_numpy(py)?.get_item(PyTuple::empty(py)).map(PyLike::from),
     }
@@ -310,7 +323,11 @@ pub struct Operand<'py>(Value<'py>);
 
 #[derive(Debug)]
 enum Value<'py> {
-    Array(PyTensor<'py>),
+    Array {
+        array: PyTensor<'py>,
+        /// What was passed; the object of the array is one of NumPy if NumPy converted this.
+        given: Py<PyAny>,
+    },
     /// A number of Python. Its type adapts to that of the arrays.
     Number {
         tensor: ImportedTensor,
@@ -347,7 +364,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Operand<'py> {
             scalar(Complex { re: value.real(), im: value.imag() })?
         } else {
             let Convert(array) = object.extract()?;
-            return Ok(Self(Value::Array(array)));
+            return Ok(Self(Value::Array { array, given: object.to_owned().unbind() }));
         };
         let dtype = dtype.unwrap_or(tensor.dtype());
         Ok(Self(Value::Number { tensor, dtype, object: object.to_owned().unbind() }))
@@ -358,7 +375,7 @@ impl<'py> Operand<'py> {
     /// The array or the number as a tensor.
     const fn tensor(&self) -> &ImportedTensor {
         match &self.0 {
-            Value::Array(array) => &array.tensor,
+            Value::Array { array, .. } => &array.tensor,
             Value::Number { tensor, .. } => tensor,
         }
     }
@@ -366,7 +383,7 @@ impl<'py> Operand<'py> {
     /// The array; `None` for a number.
     const fn array(&self) -> Option<&PyTensor<'py>> {
         match &self.0 {
-            Value::Array(array) => Some(array),
+            Value::Array { array, .. } => Some(array),
             Value::Number { .. } => None,
         }
     }
@@ -374,7 +391,7 @@ impl<'py> Operand<'py> {
     /// The type of the elements or the number.
     fn dtype(&self) -> DataType {
         match &self.0 {
-            Value::Array(array) => array.dtype(),
+            Value::Array { array, .. } => array.dtype(),
             Value::Number { dtype, .. } => *dtype,
         }
     }
@@ -399,7 +416,10 @@ impl<'py> Operand<'py> {
     /// The error for an array of a type that is not computed.
     fn dtype_error(&self, py: Python<'_>, expected: &[DataType]) -> PyErr {
         match &self.0 {
-            Value::Array(array) => array.error_of_dtypes(py, expected, None),
+            Value::Array { array, given } => {
+                let error = array.error_of_dtypes(py, expected, None);
+                or_with_missing(given.bind(py), expected, error)
+            }
             Value::Number { tensor, dtype, object } => {
                 // NumPy makes an array of objects of a large `int`.
                 let library = (*dtype != tensor.dtype()).then_some(Library::Unknown);
@@ -415,7 +435,7 @@ impl<'py> Operand<'py> {
         let text = Python::attach(|py| match &self.0 {
             Value::Number { object, .. } => ok_or_discard(py, object.bind(py).repr())
                 .map(|text| format!(", {}", Bounded(&text.to_string_lossy()))),
-            Value::Array(_) => None,
+            Value::Array { .. } => None,
         });
         let value = text.unwrap_or_default();
         let advice = range_of(to).map(|numbers| format!("; pass {numbers}")).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::ops::Range;
+use std::sync::Mutex;
 use std::{panic, thread};
 
 use super::zip::{Blocks, Together};
@@ -192,7 +193,8 @@ impl<'a, A: Arguments, F: ElementFn<A>> Map<'a, A, F> {
 /// Calls a function with ranges of numbers, in ascending order, and the functions that it returns on at
 /// most that many threads, of which this thread is one. Returns one of their errors.
 ///
-/// No thread waits for a lock: each has its part from the start.
+/// No thread waits for a lock: each has its part from the start. A part whose thread cannot start is
+/// computed by this one.
 fn on_threads<W: FnOnce() -> Result<(), Error> + Send>(
     count: i64,
     threads: usize,
@@ -211,18 +213,24 @@ fn on_threads<W: FnOnce() -> Result<(), Error> + Send>(
     if threads == 1 {
         return own();
     }
+    let parts: Vec<_> = (1..threads).map(|number| Mutex::new(Some(part(number)))).collect();
+    let run = |part: &Mutex<Option<W>>| {
+        let work = part.lock().ok().and_then(|mut part| part.take());
+        work.map_or(Ok(()), |work| work())
+    };
     thread::scope(|scope| {
-        let spawned: Vec<_> = (1..threads)
-            .map(|number| {
+        let spawned: Vec<_> = parts
+            .iter()
+            .map(|part| {
                 let builder = thread::Builder::new().stack_size(STACK);
-                builder.spawn_scoped(scope, part(number))
+                builder.spawn_scoped(scope, move || run(part))
             })
             .collect();
         let mut result = own();
-        for thread in spawned {
+        for (thread, part) in spawned.into_iter().zip(&parts) {
             let other = match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|payload| panic::resume_unwind(payload)),
-                Err(_) => Err(Error::OutOfMemory { bytes: STACK }),
+                Err(_) => run(part),
             };
             result = result.and(other);
         }

@@ -188,6 +188,23 @@ fn or_missing(object: &Bound<'_, PyAny>, to: Option<DataType>, error: PyErr) -> 
     }
 }
 
+/// As [`or_missing`], for an object that was converted to an array of none of these types.
+#[cold]
+pub(in crate::python) fn or_with_missing(
+    object: &Bound<'_, PyAny>,
+    expected: &[DataType],
+    error: PyErr,
+) -> PyErr {
+    let Some(&to) = expected.first() else { return error };
+    match converted(object, Some(to)) {
+        Ok(_) => error,
+        Err(second) => {
+            discard(object.py(), second);
+            or_missing(object, Some(to), error)
+        }
+    }
+}
+
 /// Copies the elements of a tensor as another type.
 #[cold]
 fn cast(passed: Passed<'_, '_>, tensor: &ImportedTensor, to: DataType) -> PyResult<ImportedTensor> {

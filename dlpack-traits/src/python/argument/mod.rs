@@ -20,6 +20,7 @@ pub use tensor_mut::PyTensorMut;
 pub use tensors::PyTensors;
 pub use wrappers::{AtMost, Exact, FromTensor};
 
+pub(super) use convert::or_with_missing;
 pub(super) use mismatch::{Passed, Shape, of_dtypes, range_of};
 pub(super) use tensor::Access;
 

@@ -138,15 +138,15 @@ pub(in crate::python) fn exporter_of<'py>(
     Ok(Some(owner))
 }
 
-/// Returns what NumPy is to convert in place of an object. Of a sequence these are lists with its items and
-/// those of the sequences in it, each read once, with arrays in place of items that NumPy would make
-/// arrays of: so what is checked is what is converted. A list of numbers, and what is not a sequence, is
-/// returned itself.
+/// Returns an object for NumPy to convert in place of this one, so that the items that were checked are
+/// those that are converted. A sequence becomes a list, as do the sequences in it; each item is read once,
+/// and one with an `__array__` becomes its array. A list of numbers is returned itself, and an object
+/// that is not a sequence.
 ///
 /// # Errors
 ///
-/// `TypeError` for an item that is a masked array with a masked element, or of which NumPy makes one: it
-/// drops the masks of items. `ValueError` for a sequence that contains itself. What the sequence raises.
+/// `TypeError` for an item that is, or becomes, a masked array with a masked element: NumPy drops the
+/// masks of items. `ValueError` for a sequence that contains itself; and exceptions of the sequence.
 #[cold]
 pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let hides = |array: &Bound<'_, PyAny>| {
