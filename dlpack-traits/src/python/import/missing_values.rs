@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::python::convert::{class_name, ok_unless_exit};
@@ -223,21 +223,24 @@ pub(in crate::python) fn read_items<'py>(
     // raise.
     let most = if has(&sequence.get_type(), "__iter__")? { usize::MAX } else { len };
     within.push(sequence.as_ptr());
-    let (mut ordinary, mut has_numbers) = (None, false);
+    // The class of the last number; a reference, so that no other class gets its address.
+    let (mut ordinary, mut has_numbers) = (None::<Bound<'_, PyType>>, false);
     let (mut all_stay, mut own) = (is_list(sequence), vec![]);
     for item in items.take(most) {
         let item = item?;
+        if ordinary.as_ref().is_some_and(|class| class.as_type_ptr() == item.get_type_ptr()) {
+            own.push(item);
+            continue;
+        }
         let class = item.get_type();
-        let stays = if ordinary.as_ref().is_some_and(|ordinary| class.is(ordinary)) {
-            true
-        } else if is_number(&item)? {
-            (ordinary, has_numbers) = (Some(class), true);
-            true
-        } else {
-            NumPy::is_array_class(&class)?
-        };
-        let visited = if stays { Some(item.clone()) } else { visit(&item, within.len())? };
-        let read = match visited {
+        let is_number = is_number(&item)?;
+        if is_number || NumPy::is_array_class(&class)? {
+            has_numbers |= is_number;
+            ordinary = if is_number { Some(class) } else { ordinary };
+            own.push(item);
+            continue;
+        }
+        let read = match visit(&item, within.len())? {
             Some(read) => read,
             // NumPy raises for numbers beside sequences, of which one could contain the other.
             None if has_numbers => item.clone(),
