@@ -115,7 +115,8 @@ fn may_meet(shape: &[i64], strides: &[i64]) -> bool {
             return true;
         }
     }
-    let (pair, mut tries) = (Pair::of(axes), TRIES);
+    let Some(pair) = Pair::of(axes) else { return false };
+    let mut tries = TRIES;
     // The axis with the largest step along which the indices differ, and by how many.
     let mut rest = &*axes;
     while let Some((axis, smaller)) = rest.split_last() {
@@ -123,13 +124,10 @@ fn may_meet(shape: &[i64], strides: &[i64]) -> bool {
         let most = axis.last.min(axis.below.checked_div(axis.step).unwrap_or(0));
         let meets = match smaller {
             // Of two axes, the least common multiple of the steps decides.
-            [other] => pair.is_some_and(|pair| {
-                let (first, second) = (pair.ratios.0, pair.ratios.1);
-                first <= axis.last && second <= other.last
-            }),
+            [other] => pair.ratios.0 <= axis.last && pair.ratios.1 <= other.last,
             _ => (1..=most).any(|difference| {
                 let target = difference.saturating_mul(axis.step);
-                reaches(smaller, target, pair.as_ref(), &mut tries)
+                reaches(smaller, target, &pair, &mut tries)
             }),
         };
         if meets {
@@ -140,17 +138,13 @@ fn may_meet(shape: &[i64], strides: &[i64]) -> bool {
 }
 
 /// Whether differences along these axes add up to a target, or the search was too long.
-fn reaches(axes: &[Axis], target: i128, pair: Option<&Pair>, tries: &mut u32) -> bool {
+fn reaches(axes: &[Axis], target: i128, pair: &Pair, tries: &mut u32) -> bool {
     let Some(left) = tries.checked_sub(1) else { return true };
     *tries = left;
-    match (axes, pair) {
-        ([], _) => target == 0,
-        ([one], _) => {
-            let times = target.checked_div(one.step).unwrap_or(0);
-            times.saturating_mul(one.step) == target && times.saturating_abs() <= one.last
-        }
-        ([second, first], Some(pair)) => pair.reaches(first.last, second.last, target),
-        ([smaller @ .., largest], pair) => {
+    match axes {
+        [] => target == 0,
+        [second, first] => pair.reaches(first.last, second.last, target),
+        [smaller @ .., largest] => {
             // The other axes must reach the rest.
             let from = target.saturating_sub(largest.below).div_euclid(largest.step);
             let to = target.saturating_add(largest.below).div_euclid(largest.step);
