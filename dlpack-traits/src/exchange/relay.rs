@@ -166,13 +166,13 @@ mod tests {
 
     fn send(
         call: impl FnOnce(*mut DLManagedTensorVersioned) -> Result<*mut DLManagedTensorVersioned, ()>,
-    ) -> (Result<*mut DLManagedTensorVersioned, ()>, Arc<()>) {
+    ) -> (Sent<Result<*mut DLManagedTensorVersioned, ()>>, Arc<()>) {
         let alive = Arc::new(());
         let tensor = TryArc(Vec::from([1, 2, 3]), Arc::clone(&alive)).into_dlpack().unwrap();
         let tensor = NonNull::new(tensor.into_raw()).unwrap();
         // SAFETY: 1. The tensor was just exported. 2. The tests call the deleter at most
         // once. 3. Does not apply.
-        (unsafe { Relay::send(tensor, false, call) }.result, alive)
+        (unsafe { Relay::send(tensor, false, call) }, alive)
     }
 
     fn run_deleter(managed: *mut DLManagedTensorVersioned) {
@@ -184,9 +184,10 @@ mod tests {
 
     #[test]
     fn taken_and_released_later() {
-        let (result, alive) = send(Ok);
+        let (sent, alive) = send(Ok);
         assert_eq!(Arc::strong_count(&alive), 2);
-        let managed = result.unwrap();
+        assert!(!sent.is_lost);
+        let managed = sent.result.unwrap();
         // SAFETY: the tensor was not released yet.
         let data = unsafe { (*managed).dl_tensor.data };
         // SAFETY: as above.
@@ -198,30 +199,33 @@ mod tests {
 
     #[test]
     fn taken_and_released_at_once() {
-        let (_, alive) = send(|managed| {
+        let (sent, alive) = send(|managed| {
             run_deleter(managed);
             Ok(managed)
         });
         assert_eq!(Arc::strong_count(&alive), 1);
+        assert!(!sent.is_lost);
     }
 
     #[test]
     fn failed_and_released() {
-        let (_, alive) = send(|managed| {
+        let (sent, alive) = send(|managed| {
             run_deleter(managed);
             Err(())
         });
         assert_eq!(Arc::strong_count(&alive), 1);
+        assert!(!sent.is_lost);
     }
 
     #[test]
     fn failed_and_not_released_or_later() {
         let mut kept = None;
-        let (_, alive) = send(|managed| {
+        let (sent, alive) = send(|managed| {
             kept = Some(managed);
             Err(())
         });
         assert_eq!(Arc::strong_count(&alive), 1);
+        assert!(sent.is_lost, "the callee may call the deleter later");
         // It frees the relay.
         run_deleter(kept.unwrap());
         assert_eq!(Arc::strong_count(&alive), 1);
@@ -237,7 +241,7 @@ mod tests {
     #[test]
     fn failed_and_shared() {
         let mut before = None;
-        let (_, alive) = send(|managed| {
+        let (sent, alive) = send(|managed| {
             // SAFETY: the struct belongs to this function during the call.
             let initial = unsafe { managed.read() };
             before = Some(initial);
@@ -248,6 +252,7 @@ mod tests {
             Err(())
         });
         assert_eq!(Arc::strong_count(&alive), 2, "the callee uses it");
+        assert!(!sent.is_lost);
         let managed = KEPT.load(Ordering::Relaxed);
         // SAFETY: the deleter of the relay was not called.
         unsafe { managed.write(before.unwrap()) };
