@@ -21,9 +21,10 @@ use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_mask, check_mask_of, computed, own_items};
+use crate::python::import::missing_values::{check_mask, check_mask_of, computed};
 use crate::python::import::not_exported::{Stored, expected, missing_text, not_exported, wider};
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has};
+use crate::python::import::sequences::own_items;
 use crate::python::interpreter::detached_if;
 
 /// An array argument that is converted if it has another dtype, or if it is not a tensor: a list,

@@ -16,8 +16,9 @@ use crate::python::convert::{class_name, discard, is_exit, ok_unless_exit};
 use crate::python::import::advice::mismatched;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_mask, exporter_of, is_sequence, read_items};
+use crate::python::import::missing_values::{check_mask, exporter_of};
 use crate::python::import::object_kind::ObjectKind;
+use crate::python::import::sequences::{is_sequence, read_items};
 use crate::python::numpy::NumPy;
 
 /// An argument of a `#[pyfunction]` or a method that is built from an array: a struct

@@ -18,9 +18,10 @@ use crate::python::convert::{
 use crate::python::import::advice::{Advice, is_of_reals};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_mask, exporter_of, filled_numbers, own_items};
+use crate::python::import::missing_values::{check_mask, exporter_of, filled_numbers};
 use crate::python::import::not_exported::not_exported;
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has_numbers, kind_of_dtype};
+use crate::python::import::sequences::own_items;
 
 /// Imports the tensor of a Python object, zero-copy.
 ///

@@ -11,4 +11,5 @@ pub(in crate::python) mod missing_values;
 pub(in crate::python) mod not_exported;
 pub(in crate::python) mod object_kind;
 pub(in crate::python) mod retry;
+pub(in crate::python) mod sequences;
 pub(in crate::python) mod with_tensor;
