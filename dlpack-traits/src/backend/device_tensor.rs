@@ -286,7 +286,7 @@ impl<B: Backend> ImportStorage for DeviceBuffer<B> {
 /// The error for memory of a device that the backend does not serve.
 pub(crate) fn not_served<B: Backend>(found: Device) -> MismatchKind {
     let served = B::MEMORY_TYPES.iter().map(|kind| Device::new(kind.device_type(), 0));
-    let name = |device: Device| device.kind_name().unwrap_or("another device");
+    let name = |device: Device| device.kind_name().unwrap_or("another device").into();
     MismatchKind::Device { needed: served.map(name).collect(), found }
 }
 

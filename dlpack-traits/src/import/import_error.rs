@@ -6,6 +6,7 @@ mod text;
 #[cfg(feature = "pyo3")]
 pub(crate) use text::{Advised, Fix, is_of_numpy, is_of_torch};
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -118,11 +119,11 @@ pub enum MismatchKind {
         /// The type of the elements.
         found: DataType,
     },
-    /// Memory on a device of one of these kinds.
+    /// Memory on one of these devices.
     Device {
-        /// The accepted kinds, by the names that [`Device`] prints; empty for any that the
-        /// processor can read.
-        needed: Vec<&'static str>,
+        /// The accepted devices, as [`Device`] prints them, or their kinds, such as `cuda`; empty for
+        /// any memory that the processor can read.
+        needed: Vec<Cow<'static, str>>,
         /// The device of the memory.
         found: Device,
     },

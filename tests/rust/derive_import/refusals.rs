@@ -292,7 +292,7 @@ fn a_constant_device_is_required() {
     for (device, found) in [(Device::cuda(0), "cuda:0"), (Device::CPU, "cpu")] {
         assert_eq!(
             refused::<OnSecond>(&on(device)),
-            format!("`OnSecond`: expected cuda, got {found}; move it there"),
+            format!("`OnSecond`: expected cuda:1, got {found}; move it there"),
         );
     }
 }

@@ -83,7 +83,7 @@ fn memory_of_another_device_or_without_writes_is_not_accepted() {
     };
     let (kind, text) =
         unmet(Owner::new(vec![1.0_f32], &[1]).into_dlpack().unwrap().import().unwrap());
-    assert_eq!(kind, MismatchKind::Device { needed: vec!["ext_dev"], found: Device::CPU });
+    assert_eq!(kind, MismatchKind::Device { needed: vec!["ext_dev".into()], found: Device::CPU });
     assert_eq!(text, "`OnNpu`: expected ext_dev, got cpu; move it there");
     let tensor = vector(filled(stream(), 2.0), 4).into_dlpack().unwrap();
     let managed = tensor.into_raw();

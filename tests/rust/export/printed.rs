@@ -77,11 +77,14 @@ fn requirements_are_printed_as_sentences() {
     };
     let found = Device::cuda(0);
     assert_eq!(
-        said(MismatchKind::Device { needed: vec!["cpu"], found }),
+        said(MismatchKind::Device { needed: vec!["cpu".into()], found }),
         "`Image`: expected cpu, got cuda:0; move it to host memory first"
     );
     assert_eq!(
-        said(MismatchKind::Device { needed: vec!["cpu", "rocm", "oneapi"], found }),
+        said(MismatchKind::Device {
+            needed: ["cpu", "rocm", "oneapi"].map(Into::into).into(),
+            found
+        }),
         "`Image`: expected cpu, rocm or oneapi, got cuda:0; move it there"
     );
     assert_eq!(

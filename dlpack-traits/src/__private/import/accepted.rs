@@ -1,6 +1,8 @@
 //! An accepted tensor, from which fields are made: [`Accepted`]. Parts of a layout that an attribute
 //! states as constants are compared with it: `offset(elements) = 12`, `strides = Self::STRIDES`.
 
+use alloc::string::ToString as _;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::__private::import::requirements::{
@@ -385,7 +387,7 @@ pub fn stated_device(accepted: &Accepted<'_>, needed: Device) -> Result<(), Impo
     if found == needed {
         return Ok(());
     }
-    let needed = needed.kind_name().into_iter().collect();
+    let needed = vec![needed.to_string().into()];
     accepted.fits(Err(MismatchKind::Device { needed, found }))
 }
 

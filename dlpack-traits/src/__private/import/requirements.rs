@@ -241,7 +241,10 @@ impl Requirement<'_> {
                 let found = tensor.device();
                 let is = |kind: &&str| found.kind_name() == Some(*kind);
                 let met = needed.iter().any(is);
-                require(met, || MismatchKind::Device { needed: needed.to_vec(), found })
+                require(met, || MismatchKind::Device {
+                    needed: needed.iter().map(|&kind| kind.into()).collect(),
+                    found,
+                })
             }
             Self::Rank(needed) => {
                 let met = needed.contains(&rank);

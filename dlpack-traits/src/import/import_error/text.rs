@@ -122,9 +122,11 @@ impl MismatchKind {
             MismatchKind::Device { needed, found } => {
                 let all = Either(needed);
                 let move_it = "move it to host memory first";
-                match needed[..] {
+                match &needed[..] {
                     [] => write!(f, "{subject}expected host memory, got {found}; {move_it}"),
-                    ["cpu"] => write!(f, "{subject}expected cpu, got {found}; {move_it}"),
+                    [cpu] if cpu == "cpu" => {
+                        write!(f, "{subject}expected cpu, got {found}; {move_it}")
+                    }
                     _ => write!(f, "{subject}expected {all}, got {found}; move it there"),
                 }
             }
