@@ -24,11 +24,15 @@ impl<const N: usize> Registers<N> {
     #[inline(always)]
     fn elements<T: AnyBits>(&mut self) -> &mut [T] {
         let () = BitsAreValid::<T>::OK;
+        let count = const { Self::capacity::<T>() };
+        if count == 0 {
+            return &mut [];
+        }
         let first = self.0.as_mut_ptr().cast::<T>();
-        // SAFETY: by `capacity` the block is aligned for the elements and has their size.
+        // SAFETY: as `capacity` is not 0, the block is aligned for the elements and has their size.
         // It is borrowed uniquely; by 4 of `Element` any bytes are valid, and by its 1 all
         // bytes of an element are initialized.
-        unsafe { slice::from_raw_parts_mut(first, const { Self::capacity::<T>() }) }
+        unsafe { slice::from_raw_parts_mut(first, count) }
     }
 }
 

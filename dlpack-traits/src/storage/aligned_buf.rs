@@ -152,15 +152,12 @@ impl BlockBuffer {
     /// stack.
     #[inline]
     pub(crate) fn as_mut_slice<T: Copy>(&mut self) -> &mut [MaybeUninit<T>] {
-        let len = const {
-            if align_of::<T>() <= align_of::<Self>() {
-                size_of::<Self>() / size_of::<T>()
-            } else {
-                0
-            }
-        };
-        // SAFETY: the buffer is aligned for a `T`, or `len` is 0. It is as large as `len` of them, and
-        // borrowed uniquely. Any bytes are a valid `MaybeUninit`.
+        if const { align_of::<T>() > align_of::<Self>() } {
+            return &mut [];
+        }
+        let len = const { size_of::<Self>() / size_of::<T>() };
+        // SAFETY: the buffer is aligned for a `T`. It is as large as `len` of them, and borrowed
+        // uniquely. Any bytes are a valid `MaybeUninit`.
         unsafe { slice::from_raw_parts_mut((&raw mut *self).cast(), len) }
     }
 }

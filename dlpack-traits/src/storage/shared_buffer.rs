@@ -294,7 +294,7 @@ impl<T: AnyBits> SharedBuffer<T> {
             heap.reserve_exact(1);
             buffer = heap.spare_capacity_mut();
         }
-        let most = block_len::<T>(len);
+        let most = block_len::<T>(len).min(buffer.len());
         for first in (0..len).step_by(most) {
             let len = most.min(len.wrapping_sub(first));
             if let Some(block) = buffer.get_mut(..len) {

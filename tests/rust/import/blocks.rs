@@ -8,8 +8,8 @@ use std::panic::catch_unwind;
 use dlpack_tests::counted::{Drops, Owner};
 use tensors::ffi::DLManagedTensor;
 use tensors::{
-    DLPackExport, DataType, Element, Error, Flags, ImportedStorage, ImportedTensor, Readable,
-    SharedBuffer,
+    DLPackExport, DataType, Element, Error, Flags, ImportedStorage, ImportedTensor, OwnedTensor,
+    Readable, SharedBuffer,
 };
 
 use crate::import::forge::{Forged, alone, forged, import};
@@ -40,6 +40,60 @@ fn arrays_are_read_in_blocks() {
     assert_eq!(seen, [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]].map(Pair));
     tensor.elements_mut::<Pair>().unwrap().map_in_place(|Pair([a, b])| Pair([b, a]));
     assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap()[..4], [1, 0, 5, 4]);
+}
+
+/// Nothing, at an address that a block on the stack has by chance only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(256))]
+struct Line;
+
+/// An element of a larger alignment than a block.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[dlpack(crate = tensors, any_bits)]
+#[repr(C)]
+struct Wide {
+    values: [i32; 64],
+    #[dlpack(skip)]
+    alignment: [Line; 0],
+}
+
+impl Wide {
+    const fn of(value: i32) -> Self {
+        Self { values: [value; 64], alignment: [] }
+    }
+
+    /// Calls a function in stack frames at several addresses.
+    fn in_frames(depth: u32, f: &mut impl FnMut()) {
+        f();
+        if let Some(depth) = depth.checked_sub(1) {
+            Self::in_frames(depth, f);
+        }
+    }
+}
+
+#[test]
+fn elements_of_a_large_alignment() {
+    let wide = [1, 2, 3, 4, 5].map(Wide::of);
+    let doubled = wide.map(|Wide { values: [value, ..], .. }| Wide::of(2 * value));
+    Wide::in_frames(8, &mut || {
+        let buffer = SharedBuffer::from_slice(&wide).unwrap();
+        let mut seen = Vec::new();
+        buffer.for_each_block(|block| seen.extend_from_slice(block));
+        assert_eq!(seen, wide);
+        buffer.map_in_place(|Wide { values: [value, ..], .. }| Wide::of(2 * value));
+        assert_eq!(buffer.to_vec(), doubled);
+
+        let mut tensor =
+            OwnedTensor::from_vec(wide.to_vec()).into_dlpack().unwrap().import().unwrap();
+        seen.clear();
+        let elements = tensor.elements::<Wide>().unwrap();
+        elements.for_each_block(|block| seen.extend_from_slice(block));
+        assert_eq!(seen, wide);
+        assert_eq!(elements.iter().collect::<Vec<_>>(), wide);
+        let mut elements = tensor.elements_mut::<Wide>().unwrap();
+        elements.map_in_place(|Wide { values: [value, ..], .. }| Wide::of(2 * value));
+        assert_eq!(tensor.elements::<Wide>().unwrap().to_vec().unwrap(), doubled);
+    });
 }
 
 /// A vector of more than 1 MiB is copied in blocks.
