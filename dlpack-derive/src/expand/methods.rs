@@ -17,6 +17,8 @@ pub(super) enum Method {
     /// The default of the trait is for work that the storage itself synchronizes.
     SyncFor,
     Share,
+    /// The default of the trait asks the storage, which a newtype and an enum may not have.
+    RecordType,
     /// The default of the trait makes another owner. A newtype forwards the method, because the
     /// inner value may be exportable without an allocation; and an enum, because each variant
     /// knows the type of its owner at compile time.
@@ -28,12 +30,13 @@ pub(super) type Methods = Vec<(Method, TokenStream)>;
 
 impl Method {
     /// All methods.
-    pub(super) const ALL: [Method; 6] = [
+    pub(super) const ALL: [Method; 7] = [
         Method::Describe,
         Method::DescribeMut,
         Method::Storage,
         Method::SyncFor,
         Method::Share,
+        Method::RecordType,
         Method::ToDlpackOn,
     ];
 
@@ -74,6 +77,11 @@ impl Method {
                 #[inline]
                 fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> { #body }
             },
+            Method::RecordType => quote_spanned! {here=>
+                #[doc(hidden)]
+                #[inline]
+                fn record_type(&self) -> __dlpack::Option<&'static __dlpack::RecordType> { #body }
+            },
             Method::ToDlpackOn => quote_spanned! {here=>
                 #[doc(hidden)]
                 #[inline]
@@ -93,6 +101,7 @@ impl Method {
             Method::Storage => ("storage", None),
             Method::SyncFor => ("sync_for", Some("__consumer")),
             Method::Share => ("share", None),
+            Method::RecordType => ("record_type", None),
             Method::ToDlpackOn => ("to_dlpack_on", Some("__consumer")),
         };
         let (here, name) = (Span::mixed_site(), local(name));

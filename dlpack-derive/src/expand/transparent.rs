@@ -38,7 +38,9 @@ pub(super) fn variants(variants: &[Variant<'_>]) -> Methods {
                 Body::Skipped => {
                     let name = Literal::string(&ident.unraw().to_string());
                     let skipped = match method {
-                        Method::Storage | Method::Share => quote!(__dlpack::Option::None),
+                        Method::Storage | Method::Share | Method::RecordType => {
+                            quote!(__dlpack::Option::None)
+                        }
                         _ => quote_spanned!(here=> __dlpack::skipped(#name)),
                     };
                     quote_spanned!(here=> Self::#ident { .. } => #skipped,)

@@ -168,6 +168,7 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
     let data = arms(Method::Data);
     let lend = arms(Method::Lend);
     let share = share(variants, &item);
+    let record = arms(Method::RecordType);
     let import = import_storage(variants, input);
     let types = variants.iter().filter_map(|variant| match &variant.holds {
         Holds::Data { ty, .. } => Some(*ty),
@@ -186,6 +187,10 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
         }
         #[inline(always)]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> { #share }
+        #[inline]
+        fn record_type(&self) -> __dlpack::Option<&'static __dlpack::RecordType> {
+            match self { #record }
+        }
     };
     let item = implementation("Storage", ident, generics, &where_clause, &items);
     quote!(#import #item)
@@ -307,6 +312,7 @@ enum Method {
     Data,
     Lend,
     Share,
+    RecordType,
 }
 
 /// The match arm of a method for a variant.
@@ -322,10 +328,12 @@ fn arm(variant: &Variant<'_>, method: Method, item: &TokenStream) -> TokenStream
         Method::Data => ("data", "data_as"),
         Method::Lend => ("data_mut", "data_mut_as"),
         Method::Share => ("share", ""),
+        Method::RecordType => ("record_type", ""),
     };
     let function = Ident::new(function, here);
     let value = quote_spanned!(here=> <#ty as __dlpack::Storage>::#function(__data));
     let value = match reading {
+        Some(_) if method == Method::RecordType => quote!(__dlpack::Option::None),
         Some(Reading { dtype, padded }) if method != Method::Share => {
             let (dtype, read_as) = (path_of(dtype, item), Ident::new(read_as, here));
             quote_spanned! {here=>
@@ -351,6 +359,7 @@ fn nothing(variant: &Variant<'_>, method: Method) -> TokenStream {
         Method::Data => quote_spanned!(here=> __dlpack::DataRef::refused(#fixed)),
         Method::Lend => quote_spanned!(here=> __dlpack::DataMut::refused(#fixed)),
         Method::Share => quote_spanned!(here=> __dlpack::share_nothing(#fixed)),
+        Method::RecordType => quote!(__dlpack::Option::None),
     }
 }
 

@@ -24,7 +24,7 @@ pub use crate::describe::{AsLayout, Describe, Description, DescriptionMut, Layou
 pub use crate::device::Device;
 pub use crate::dims::{AsDims, Dim};
 pub use crate::dtype::DataType;
-pub use crate::element::Element;
+pub use crate::element::{Element, RecordType};
 pub use crate::error::Error;
 pub use crate::export::DLPackExport;
 pub use crate::managed::ManagedTensor;

@@ -12,7 +12,7 @@ pub use super::element::{Fields, Split, assert_any_bits, assert_element, field};
 pub use super::import::{any_holds, axes_of_one, one_keeps_strides, which_holds};
 pub use super::one_of::{first, last, rest, share_one_of, sharer, sharing};
 pub use crate::dtype::DataType;
-pub use crate::element::{Element, Field, FieldType};
+pub use crate::element::{Element, Field, FieldType, RecordType};
 pub use crate::error::Error;
 pub use crate::import::{ImportStorage, ImportedTensor, MismatchKind};
 pub use crate::storage::{DataMut, DataRef, SharedOwner, Storage};

@@ -33,7 +33,8 @@ use crate::strides;
 /// `OwnedTensor` is not `Clone`.
 ///
 /// Consumers may write, also if not every bit pattern is a value of `T` (`bool`): Rust code does
-/// not read the elements again. A vector keeps its memory, which is aligned for `T`;
+/// not read the elements again. Only [`try_into_dlpack`](DLPackExport::try_into_dlpack), which returns
+/// the tensor if it fails, exports such elements read-only. A vector keeps its memory, which is aligned for `T`;
 /// [`zeroed`](Self::zeroed) allocates memory that is aligned to 64 bytes, so that JAX and
 /// TensorFlow import it without a copy.
 ///

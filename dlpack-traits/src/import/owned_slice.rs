@@ -6,7 +6,7 @@ use core::ops::Deref;
 use core::{ptr, slice};
 
 use super::ImportedTensor;
-use crate::element::{Element, Readable, SizeMatches};
+use crate::element::{Element, Readable, RecordType, SizeMatches};
 use crate::error::Error;
 use crate::storage::{DataRef, Storage};
 
@@ -174,6 +174,11 @@ impl<T: Element> Storage for OwnedSlice<T> {
     #[inline]
     fn data(&self) -> DataRef<'_> {
         DataRef::from_slice(self)
+    }
+
+    #[inline]
+    fn record_type(&self) -> Option<&'static RecordType> {
+        T::RECORD
     }
 }
 

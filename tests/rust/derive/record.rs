@@ -66,6 +66,27 @@ fn particles() -> Vec<Particle> {
     (0..3).map(Particle::numbered).collect()
 }
 
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors, transparent)]
+struct Wrapped(OwnedTensor<Particle>);
+
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors)]
+enum OneOf {
+    Records(OwnedTensor<Particle>),
+    Numbers(OwnedTensor<f32>),
+}
+
+#[derive(tensors::Storage)]
+#[dlpack(crate = tensors)]
+enum Stored {
+    Records(Vec<Particle>),
+    #[dlpack(dtype = tensors::DataType::I8)]
+    Bytes(Vec<u8>),
+    #[dlpack(skip)]
+    Nothing,
+}
+
 #[test]
 fn every_owner_of_records_has_their_fields() {
     let fields = |record: Option<&'static RecordType>| record.map(RecordType::size);
@@ -83,6 +104,18 @@ fn every_owner_of_records_has_their_fields() {
         assert_eq!(fields(found), Some(20));
     }
     assert!(vec![1_u8].record_type().is_none());
+    let wrapped = Wrapped(OwnedTensor::from_vec(particles()));
+    assert_eq!(fields(DLPackExport::record_type(&wrapped)), Some(20));
+    let one = OneOf::Records(OwnedTensor::from_vec(particles()));
+    assert_eq!(fields(DLPackExport::record_type(&one)), Some(20));
+    let one = OneOf::Numbers(OwnedTensor::from_vec(vec![1.0]));
+    assert!(DLPackExport::record_type(&one).is_none());
+    assert_eq!(fields(Stored::Records(particles()).record_type()), Some(20));
+    assert!(Stored::Bytes(vec![1]).record_type().is_none());
+    assert!(Stored::Nothing.record_type().is_none());
+    let imported = OwnedTensor::from_vec(particles()).into_dlpack().unwrap().import().unwrap();
+    let slice = imported.into_owned_slice::<Particle>().unwrap();
+    assert_eq!(fields(Storage::record_type(&slice)), Some(20));
 }
 
 #[test]
