@@ -69,7 +69,7 @@ fn is_inexact(dtype: DataType) -> bool {
 }
 
 /// The binary digits of a type: of a float those of its mantissa.
-pub(crate) fn digits(dtype: DataType) -> u8 {
+fn digits(dtype: DataType) -> u8 {
     match (dtype.code(), dtype.bits()) {
         (ffi::kDLBool, _) => 1,
         (ffi::kDLFloat, 16) | (ffi::kDLComplex, 32) => 11,
@@ -81,9 +81,14 @@ pub(crate) fn digits(dtype: DataType) -> u8 {
     }
 }
 
-/// Whether a type has the range of another one: a `float16` that of few integers and of no scale, a
-/// `bfloat16` that of a `float32`, and a smaller float only its own.
-pub(crate) fn has_range(from: DataType, to: DataType) -> bool {
+/// Whether a type has the range of another one: an integer that of as many digits, with a sign if the
+/// other has one; a `float16` that of few integers and of no scale, a `bfloat16` that of a `float32`, and
+/// a smaller float only its own.
+fn has_range(from: DataType, to: DataType) -> bool {
+    if kind_of(to) == Some(Kind::Integer) {
+        let has_sign = |dtype: DataType| !matches!(dtype.code(), ffi::kDLUInt | ffi::kDLBool);
+        return digits(from) <= digits(to) && (has_sign(to) || !has_sign(from));
+    }
     if is_inexact(to) && to.bits() <= 8 {
         return from == to;
     }
@@ -92,12 +97,34 @@ pub(crate) fn has_range(from: DataType, to: DataType) -> bool {
 }
 
 /// Whether every value of one type is one of another.
-pub(crate) fn keeps_values(from: DataType, to: DataType) -> bool {
-    let is_signed = |dtype: DataType| dtype.code() != ffi::kDLUInt;
-    is_allowed(from, to)
-        && digits(from) <= digits(to)
-        && (is_signed(to) || !is_signed(from) || from == DataType::BOOL)
-        && has_range(from, to)
+fn keeps_values(from: DataType, to: DataType) -> bool {
+    is_allowed(from, to) && digits(from) <= digits(to) && has_range(from, to)
+}
+
+/// The type to which a conversion is advised: the first that keeps the values; if none does, the one that
+/// keeps most of them. `None` if there is no type.
+pub(crate) fn best_of(found: DataType, expected: &[DataType]) -> Option<DataType> {
+    // Of complex numbers the real parts are converted, unless a complex type is accepted.
+    let found = match real(found) {
+        Some(part) if !expected.iter().any(|to| to.is_complex()) => part,
+        _ => found,
+    };
+    let keeps = |to: &&DataType| keeps_values(found, **to);
+    let rank = |to: &&DataType| (is_allowed(found, **to), has_range(found, **to), digits(**to));
+    // `max_by_key` returns the last of several.
+    let best = expected.iter().find(keeps).or_else(|| expected.iter().rev().max_by_key(rank));
+    best.copied()
+}
+
+/// The type of the real parts of complex numbers.
+fn real(dtype: DataType) -> Option<DataType> {
+    match dtype {
+        DataType::COMPLEX32 => Some(DataType::F16),
+        DataType::BCOMPLEX32 => Some(DataType::BF16),
+        DataType::COMPLEX64 => Some(DataType::F32),
+        DataType::COMPLEX128 => Some(DataType::F64),
+        _ => None,
+    }
 }
 
 /// Whether numbers of one type are computed as another: if their values are kept, and integers as
@@ -137,5 +164,33 @@ mod tests {
         assert!(
             has_range(DataType::I64, DataType::BF16) && !has_range(DataType::I16, DataType::F16)
         );
+    }
+
+    #[test]
+    fn advice_is_for_the_type_that_keeps_most() {
+        let of = |found, expected: &[DataType]| best_of(found, expected);
+        let (i32, u64) = (DataType::I32, DataType::U64);
+        for (found, expected, best) in [
+            // The first that keeps all.
+            (DataType::U8, &[DataType::F32, i32][..], DataType::F32),
+            (DataType::BOOL, &[DataType::U8, i32], DataType::U8),
+            (DataType::U32, &[i32, u64, DataType::I64], u64),
+            (DataType::I8, &[u64, DataType::I16], DataType::I16),
+            // The range before the digits.
+            (u64, &[DataType::F32, DataType::F64, DataType::I64], DataType::F64),
+            (DataType::I64, &[u64, i32, DataType::F32], DataType::F32),
+            (DataType::F64, &[DataType::F16, DataType::BF16], DataType::BF16),
+            // Integers only if no float is accepted.
+            (DataType::F64, &[DataType::U8, DataType::F32], DataType::F32),
+            (DataType::F64, &[u64, DataType::I64], DataType::I64),
+            // The real parts, unless a complex type is accepted.
+            (DataType::COMPLEX64, &[u64, DataType::F64, DataType::F32], DataType::F64),
+            (DataType::COMPLEX128, &[DataType::F64, DataType::COMPLEX64], DataType::COMPLEX64),
+            (DataType::COMPLEX32, &[DataType::BF16, DataType::F16], DataType::F16),
+            (DataType::BCOMPLEX32, &[DataType::F16, DataType::BF16], DataType::BF16),
+        ] {
+            assert_eq!(of(found, expected), Some(best), "{found} of {expected:?}");
+        }
+        assert_eq!(of(u64, &[]), None);
     }
 }

@@ -6,6 +6,7 @@ use core::fmt;
 use super::{ImportError, MetadataField, Mismatch, MismatchKind};
 use crate::describe::Order;
 use crate::dtype::DataType;
+use crate::import::cast::best_of;
 
 /// A change that makes a tensor acceptable. `Display` of an error does not show it: each Python
 /// library has an expression of its own (`python/convert.rs`, `python/import/advice.rs`).
@@ -21,7 +22,7 @@ impl MismatchKind {
     /// The change that meets the requirement, if one does.
     pub(crate) fn fix(&self) -> Option<Fix> {
         match self {
-            Self::DType { needed, .. } => needed.first().copied().map(Fix::Cast),
+            Self::DType { needed, found } => best_of(*found, needed).map(Fix::Cast),
             Self::Contiguous { order, .. } | Self::Pitched { order } => {
                 Some(Fix::Contiguous(order.unwrap_or(Order::RowMajor)))
             }
@@ -121,14 +122,11 @@ impl MismatchKind {
             }
             MismatchKind::Device { needed, found } => {
                 let all = Either(needed);
-                let move_it = "move it to host memory first";
-                match &needed[..] {
-                    [] => write!(f, "{subject}expected host memory, got {found}; {move_it}"),
-                    [cpu] if cpu == "cpu" => {
-                        write!(f, "{subject}expected cpu, got {found}; {move_it}")
-                    }
-                    _ => write!(f, "{subject}expected {all}, got {found}; move it there"),
-                }
+                let expected: &dyn fmt::Display =
+                    if all.0.is_empty() { &"host memory" } else { &all };
+                let is_host = needed.iter().all(|name| name == "cpu");
+                let place = if is_host { "to host memory first" } else { "there" };
+                write!(f, "{subject}expected {expected}, got {found}; move it {place}")
             }
             MismatchKind::Writable => {
                 write!(f, "{subject}expected memory that may be written, got read-only memory")
