@@ -302,6 +302,17 @@ def test_advice_for_columns_of_different_types():
     assert arguments.converted(made, "float32").tolist() == [[1, 2], [0, 3]]
 
 
+def test_advice_for_nullable_columns_of_different_types():
+    pandas = require("pandas")
+    columns = {"a": pandas.array([1, None], "Int64"), "b": pandas.array([1.5, 2], "Float64")}
+    [(advice, made)], _ = advised(
+        lambda x: arguments.converted(x, "float32"), pandas.DataFrame(columns)
+    )
+    assert advice == "x.astype('float32')"
+    made = arguments.converted(made, "float32")
+    assert made[0].tolist() == [1, 1.5] and np.isnan(made[1, 0]) and made[1, 1] == 2
+
+
 def test_pytorch_is_advised_only_if_it_is_imported(monkeypatch):
     torch = require("torch")
     given = Exports(torch.ones(2, dtype=torch.bfloat16))
@@ -380,6 +391,7 @@ def test_advice_for_another_dtype_keeps_the_values():
         ("u4", "float64"),
         ("i2", "float32"),
         ("f2", "float32"),
+        ("u8", "float64"),
     ]:
         [(found, made)], _ = advised(arguments.named_sum, np.zeros(3, dtype))
         assert found == f".astype('{advice}')"

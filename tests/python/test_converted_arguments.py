@@ -1,7 +1,10 @@
 """Arguments that are converted because their type asks for it, and those that are not."""
 
 import array
+import collections
+import sys
 import threading
+import types
 import weakref
 
 import pytest
@@ -131,7 +134,7 @@ class Exports:
         ("convert_floats", ["1"], "expected float32, got <U1 in `list`; pass numbers"),
         ("convert_floats", None, "expected float32, got `NoneType`; pass numbers"),
         ("convert_floats", {1}, "expected float32, got `set`; pass numbers"),
-        ("convert_floats", {"a": 1}, "expected float32, got `dict`; pass numbers"),
+        ("convert_floats", {"a": 1}, r"got the mapping `dict`; pass its values, .*`\[\*x\.values\(\)\]`"),
         ("convert_floats", iter([1.0]), "expected float32, got `list_iterator`; pass numbers"),
         ("convert_floats", [None], "expected float32, got `list`; pass numbers"),
         ("convert_floats", np.array(["2020"], "M8[Y]"), r"got an array of datetime64\[Y\]"),
@@ -622,6 +625,117 @@ def test_a_sequence_that_iterates_once_is_read_once():
         assert np.array_equal(arguments.converted(of(), "float64"), np.asarray(of(), "f8"))
 
 
+@pytest.mark.parametrize("of", [dict, types.MappingProxyType, collections.UserDict, collections.ChainMap])
+def test_a_mapping_is_not_its_keys(of):
+    """NumPy reads the keys of some mappings."""
+    x = of({10: 1.0, 20: 2.0})
+    for given in [x, [x, x], (x,)]:
+        with pytest.raises(TypeError, match=r"got the mapping `.*`; pass its values"):
+            arguments.converted(given, "float64")
+    assert arguments.converted([*x.values()], "float64").tolist() == [1, 2]
+
+
+class Doubled(list):
+    def __array__(self, dtype=None, copy=None):
+        return np.array([2.0 * value for value in self], dtype)
+
+
+class Exported(tuple):
+    def __dlpack__(self, **keywords):
+        return np.array([5.0, 6.0]).__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_a_list_with_an_array_of_its_own_is_that_array():
+    for x, expected in [(Doubled([1, 2]), [2, 4]), (Exported([1, 2]), [5, 6])]:
+        assert arguments.converted(x, "float64").tolist() == expected
+        assert arguments.converted([x, x], "float64").tolist() == [expected, expected]
+    for x in [Doubled([1, 2]), [Doubled([1, 2])]]:
+        with pytest.raises(TypeError, match="without a unit or another meaning"):
+            arguments.exact_converted(x)
+
+
+def test_integers_of_a_list_keep_their_values():
+    """NumPy makes floats of integers that no integer type has together."""
+    for given, dtype in [
+        ([2573020360226874006, 13687853399390180967], "uint64"),
+        ([[0, 2**63], [2**64 - 1, 1]], "uint64"),
+        ([np.uint64(5), 1], "uint64"),
+        ([np.uint64(5), -1], "int64"),
+        ((np.uint64(2), np.int8(-1)), "int8"),
+    ]:
+        made = arguments.converted(given, dtype)
+        assert made.dtype == dtype and made.tolist() == np.array(given, "O").tolist()
+    for given, dtype in [([2**63, -1], "int64"), ([2**63, -1], "uint64"), ([2**63, 1], "int64")]:
+        with pytest.raises(ValueError, match=f"expected {dtype}, got .* not fit"):
+            arguments.converted(given, dtype)
+    with pytest.raises(TypeError, match="values could be lost"):
+        arguments.converted([2**63, 0.5], "uint64")
+    # Rounded once.
+    large = 2**63 + 2**39 + 1
+    for given in [[large, 1], [large, 2**64 - 1], [large, 1.0], [large, -1]]:
+        made = arguments.converted(given, "float32")
+        one = isinstance(given[1], int) and given[1] >= 0
+        assert made[0] == np.float32(np.uint64(large) if one else float(large))
+
+
+def test_long_doubles_are_rounded_once():
+    if np.finfo(np.longdouble).nmant < 60:
+        pytest.skip("here a long double is a double")
+    two = np.longdouble(2)
+    x = np.array([1 + two**-24 + two**-60, two**-150 * (1 + two**-60), -(two**-1074) * 0.75])
+    for dtype in ["float16", "float32", "float64"]:
+        with np.errstate(all="ignore"):
+            expected = x.astype(dtype)
+        assert arguments.converted(x, dtype).tolist() == expected.tolist()
+    assert arguments.converted(x + 1j, "complex64").tolist() == (x + 1j).astype("c8").tolist()
+    with pytest.raises(ValueError, match="float32, got .* does not fit"):
+        arguments.converted(np.array([two**200]), "float32")
+
+
+def test_tensors_in_a_list_are_converted_as_each_is():
+    torch = require("torch")
+    gradient = torch.ones(2, requires_grad=True)
+    half = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
+    for x in [[gradient, half], (half, [3.0, 4.0]), list(torch.nn.Linear(2, 1).parameters())[:1]]:
+        made = arguments.converted(x, "float64")
+        assert made.tolist() == [torch.as_tensor(item).double().tolist() for item in x]
+
+
+def test_memory_that_is_not_there_is_an_error():
+    """Of a list and for its message."""
+    if sys.platform != "linux":
+        pytest.skip("the limit is read from /proc")
+    run_in_a_new_process(
+        """
+import itertools, re, resource
+import dlpack_testing as testing
+from dlpack_testing import arguments
+class Unending(list):
+    def __iter__(self):
+        return itertools.repeat(1.0)
+arguments.converted([1.0, [2.0]][:1], "float32")
+numbers = [1.0] * 12_000_000
+used = int(re.search(r"VmSize:\\s+([0-9]+)", open("/proc/self/status").read())[1]) << 10
+resource.setrlimit(resource.RLIMIT_AS, (used + 60_000_000,) * 2)
+for function, x in [
+    (lambda x: arguments.converted(x, "float32"), numbers),
+    (lambda x: arguments.converted(x, "float32"), Unending()),
+    (arguments.floats, numbers),
+]:
+    try:
+        function(x)
+    except (MemoryError, TypeError) as error:
+        assert function is arguments.floats or isinstance(error, MemoryError), error
+    else:
+        raise AssertionError("accepted")
+""",
+        timeout=100,
+    )
+
+
 def test_lists_that_contain_themselves_are_refused_at_once():
     """As by NumPy, which makes no array of a number beside a list."""
     itself, twice = [], []
@@ -727,3 +841,6 @@ def test_freed_memory_is_not_converted():
     for function in [arguments.floats, arguments.convert_floats, arguments.convert_any]:
         with pytest.raises(BufferError, match="data is NULL"):
             function(freed)
+    for function in [arguments.convert_floats, arguments.convert_any]:
+        with pytest.raises(BufferError, match="data is NULL"):
+            function([freed])

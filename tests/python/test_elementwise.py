@@ -160,6 +160,13 @@ def test_halves_are_computed_as_halves():
 def test_types_can_differ():
     assert functions.power(np.full(3, 2.0), np.array([1, 2, 3], "i4")).tolist() == [2, 4, 8]
     assert functions.power(np.full(3, 2.0), 3).tolist() == [8, 8, 8]
+    for x in [2.0, 2, np.float64(2), [2]]:
+        assert functions.power(x, 3) == 8
+    assert functions.power(np.array([True]), 3).tolist() == [1]
+    with pytest.raises(OverflowError, match="expected int32"):
+        functions.power(2.0, 2**40)
+    with pytest.raises(TypeError, match="expected int32, got float64"):
+        functions.power(2.0, 3.0)
     assert functions.within([0.5, 1.5, 2.5], 1, [2, 2, 3]).tolist() == [False, True, True]
     assert functions.halved(np.float16([1, 2])).dtype == "float32"
 

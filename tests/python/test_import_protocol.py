@@ -1,6 +1,9 @@
 """`python::from_dlpack` through `__dlpack__`: the keywords, the second call without them,
 the exceptions, devices and streams."""
 
+import inspect
+import sys
+
 import dlpack_testing as testing
 import pytest
 from conftest import nothing_left
@@ -251,3 +254,25 @@ def test_an_older_producer_is_asked_for_the_device_of_its_tensor():
     for asked in [{"device": (2, 0)}, {"device": (1, 0), "copy": False}]:
         with pytest.raises(TypeError, match="unexpected keyword argument"):
             testing.import_tensor(Older(), **asked)
+
+
+def test_recursion_is_not_a_refusal():
+    """An endless one is called once at each level."""
+    calls = []
+
+    class Recursive:
+        def __dlpack__(self, **keywords):
+            calls.append(keywords)
+            return testing.import_tensor(self)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 40)
+    try:
+        with pytest.raises(RecursionError):
+            testing.import_tensor(Recursive())
+    finally:
+        sys.setrecursionlimit(before)
+    assert 0 < len(calls) < 40

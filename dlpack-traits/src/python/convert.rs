@@ -7,7 +7,7 @@ use core::fmt;
 use pyo3::Borrowed;
 use pyo3::exceptions::{
     PyAttributeError, PyBufferError, PyException, PyIndexError, PyMemoryError, PyOverflowError,
-    PyRuntimeError, PyTypeError, PyValueError,
+    PyRecursionError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
@@ -243,22 +243,25 @@ pub(super) fn caused_by(py: Python<'_>, error: PyErr, cause: PyErr) -> PyErr {
     error
 }
 
-/// Whether an exception is not about the object whose code raised it: `MemoryError`, and every
-/// one that is not an `Exception`, such as `KeyboardInterrupt` and `SystemExit`. It always
-/// reaches the caller.
+/// Whether an exception is not about the object whose code raised it: `MemoryError`,
+/// `RecursionError`, and every one that is not an `Exception`, such as `KeyboardInterrupt` and
+/// `SystemExit`. It always reaches the caller.
 #[cold]
 pub(super) fn is_exit(py: Python<'_>, error: &PyErr) -> bool {
-    !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py)
+    !error.is_instance_of::<PyException>(py)
+        || error.is_instance_of::<PyMemoryError>(py)
+        || error.is_instance_of::<PyRecursionError>(py)
 }
 
 /// Whether a producer refused an export: a `TypeError`, `BufferError`, `RuntimeError` or
 /// `ValueError`. A second attempt by other means may follow, and is chained to it.
 #[cold]
 pub(super) fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<PyTypeError>(py)
+    let is_stated = error.is_instance_of::<PyTypeError>(py)
         || error.is_instance_of::<PyBufferError>(py)
         || error.is_instance_of::<PyRuntimeError>(py)
-        || error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyValueError>(py);
+    is_stated && !is_exit(py, error)
 }
 
 /// Returns the value; `None` for an exception that does not reach the caller, which is dropped at once.
@@ -383,9 +386,40 @@ fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
 ///
 /// Those of [`ok_unless_exit`].
 pub(super) fn class_name(class: &Bound<'_, PyType>) -> PyResult<String> {
-    let name = ok_unless_exit(class.py(), class.fully_qualified_name())?;
-    let name = name.as_ref().map_or("?".into(), |name| name.to_string_lossy());
-    Ok(format!("`{}`", Bounded(&name)))
+    let name = qualified_name(class)?;
+    Ok(format!("`{}`", Bounded(name.as_deref().unwrap_or("?"))))
+}
+
+/// The name of a class with its module, if it has both. That of PyO3 before Python 3.13 would print
+/// interrupts.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(super) fn qualified_name(class: &Bound<'_, PyType>) -> PyResult<Option<String>> {
+    let names = class.module().and_then(|module| Ok((module, class.qualname()?)));
+    Ok(ok_unless_exit(class.py(), names)?.map(|(module, name)| {
+        let (module, name) = (module.to_string_lossy(), name.to_string_lossy());
+        if module == "builtins" { name.into_owned() } else { format!("{module}.{name}") }
+    }))
+}
+
+/// The text of an object, as `str` makes it. `Display` of PyO3 would print an interrupt, and not raise it.
+///
+/// # Errors
+///
+/// Those of `str`.
+pub(super) fn text(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(object.str()?.to_string_lossy().into_owned())
+}
+
+/// The text of an exception; empty if it has none.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(super) fn error_text(py: Python<'_>, error: &PyErr) -> PyResult<String> {
+    Ok(ok_unless_exit(py, text(error.value(py)))?.unwrap_or_default())
 }
 
 /// A text from outside in a message: its first 100 characters.

@@ -22,7 +22,7 @@ use crate::import::{
 use crate::python::argument::{
     Convert, Passed, PyTensor, PyTensorMut, Shape, of_dtypes, or_with_missing, range_of,
 };
-use crate::python::convert::{Bounded, ok_or_discard};
+use crate::python::convert::{Bounded, ok_unless_exit};
 use crate::python::import::advice::Library;
 use crate::python::interpreter::detached_if;
 use crate::python::numpy::NumPy;
@@ -57,7 +57,8 @@ use crate::python::result::{IntoPython, PyLike};
 /// The first function is called whose argument types keep every value of the arrays; integers are
 /// also computed as `float64`. So functions of smaller types come first, and `int32` is computed by
 /// `f64::hypot` here, `float16` by `f32::hypot`. A number of Python adapts to the arrays: with a
-/// `float32` array, `2.0` is a `float32`. A `float` beside integers only is a `float64`, as in NumPy. An
+/// `float32` array, `2.0` is a `float32`. So does an `int` for an `i32` of a
+/// function that also takes an `f64`. A `float` beside integers only is a `float64`, as in NumPy. An
 /// `int` that does not fit in 64 bits is computed by functions of floats.
 ///
 /// Arguments and results are element types without axes: also `bool`, `Complex`, `f16` and `bf16`.
@@ -118,7 +119,10 @@ impl<'py, const N: usize> Elementwise<'py, N> {
             return self;
         }
         let arrays = self.operands.iter().filter_map(Operand::array);
-        let most = arrays.filter_map(|array| kind_of(array.dtype())).max();
+        let most = Highest {
+            of_arrays: arrays.filter_map(|array| kind_of(array.dtype())).max(),
+            of_types: A::DTYPES.iter().filter_map(|&dtype| kind_of(dtype)).max(),
+        };
         if self.operands.iter().zip(A::DTYPES).all(|(operand, &to)| operand.fits(to, most)) {
             self.result = Some(self.compute::<A, F>(&f));
         } else {
@@ -214,7 +218,7 @@ impl<'py, const N: usize> Elementwise<'py, N> {
         };
         for (at, operand) in self.operands.iter().enumerate() {
             let types = accepted(at);
-            if !types.iter().any(|&to| operand.fits(to, None)) {
+            if !types.iter().any(|&to| operand.fits(to, Highest::default())) {
                 return operand.dtype_error(self.py, &types);
             }
         }
@@ -316,6 +320,13 @@ fn returned<'py, R: Readable + Send + 'static>(
     }
 }
 
+/// The highest kinds of the arrays among the operands, and of the types of a function.
+#[derive(Clone, Copy, Default)]
+struct Highest {
+    of_arrays: Option<Kind>,
+    of_types: Option<Kind>,
+}
+
 /// An argument of [`elementwise`](crate::python::elementwise): an array of any library, dtype and
 /// layout, an object that NumPy converts, or a number of Python.
 #[derive(Debug)]
@@ -396,12 +407,12 @@ impl<'py> Operand<'py> {
         }
     }
 
-    /// Whether this is computed as elements of a type. `most` is the highest kind of the arrays: a number
-    /// of no higher kind adapts to their type.
-    fn fits(&self, to: DataType, most: Option<Kind>) -> bool {
+    /// Whether this is computed as elements of a type. A number adapts if an array has its kind or a higher
+    /// one, or another argument of the function is of a higher kind, as for `f64::powi`.
+    fn fits(&self, to: DataType, most: Highest) -> bool {
         let from = self.dtype();
         let kind = kind_of(from);
-        if self.array().is_none() && kind <= most {
+        if self.array().is_none() && (kind <= most.of_arrays || kind_of(to) < most.of_types) {
             return kind <= kind_of(to);
         }
         is_widened(from, to)
@@ -433,11 +444,17 @@ impl<'py> Operand<'py> {
     #[cold]
     fn does_not_fit(&self, to: DataType) -> PyErr {
         let text = Python::attach(|py| match &self.0 {
-            Value::Number { object, .. } => ok_or_discard(py, object.bind(py).repr())
-                .map(|text| format!(", {}", Bounded(&text.to_string_lossy()))),
-            Value::Array { .. } => None,
+            Value::Number { object, .. } => {
+                // Python prints no number of more than 4300 digits.
+                let text = ok_unless_exit(py, object.bind(py).repr())?;
+                Ok(text.map(|text| format!(", {}", Bounded(&text.to_string_lossy()))))
+            }
+            Value::Array { .. } => Ok(None),
         });
-        let value = text.unwrap_or_default();
+        let value = match text {
+            Ok(value) => value.unwrap_or_default(),
+            Err(exit) => return exit,
+        };
         let advice = range_of(to).map(|numbers| format!("; pass {numbers}")).unwrap_or_default();
         PyOverflowError::new_err(format!(
             "expected {to}, got a number that does not fit{value}{advice}"

@@ -6,16 +6,19 @@ use core::ops::Deref;
 
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyMemoryView, PyString};
+use pyo3::types::{IntoPyDict, PyInt, PyMemoryView, PyString};
 use pyo3::{Borrowed, intern};
 
-use super::mismatch::{self, Passed};
+use super::mismatch::{self, Passed, range_of};
 use super::{PyTensor, checks};
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::import::{AreStored, CastError, ImportedElement, ImportedTensor};
+use crate::import::{
+    AreStored, CastError, ImportedElement, ImportedTensor, Kind, is_of_numpy, kind_of,
+};
 use crate::python::convert::{
-    Bounded, class_name, discard, is_exit, is_refusal, is_without_memory, ok_unless,
+    Bounded, class_name, discard, error_text, is_exit, is_refusal, is_without_memory, ok_unless,
+    ok_unless_exit,
 };
 use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
@@ -26,6 +29,7 @@ use crate::python::import::not_exported::{Stored, expected, missing_text, not_ex
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has};
 use crate::python::import::sequences::own_items;
 use crate::python::interpreter::detached_if;
+use crate::python::numpy::NumPy;
 
 /// An array argument that is converted if it has another dtype, or if it is not a tensor: a list,
 /// a number, an object of the buffer protocol or with `__array__`.
@@ -44,7 +48,7 @@ use crate::python::interpreter::detached_if;
 /// An array that meets the type is passed as it is, zero-copy. A tensor of any library with another
 /// numeric dtype is copied in Rust, in one pass. NumPy makes an array of every other object, and of
 /// an array that its library does not export: in another byte order, or of a field of a packed
-/// record. A numeric array without elements converts to any numeric dtype. Otherwise values are kept:
+/// record. Tensors in a list are converted as each is, and integers in it keep their values. A numeric array without elements converts to any numeric dtype. Otherwise values are kept:
 ///
 /// | from | to | |
 /// |---|---|---|
@@ -55,7 +59,7 @@ use crate::python::interpreter::detached_if;
 /// | integers, floats, complex numbers | `bool` | `TypeError` |
 /// | complex numbers | floats | `TypeError` |
 /// | `int` of Python that does not fit in 64 bits | | `ValueError` |
-/// | text, objects, times | | `TypeError` |
+/// | text, objects, times, mappings | | `TypeError` |
 ///
 /// Floats include `float16`, `bfloat16` and those of 8 bits. A tensor of PyTorch that requires a
 /// gradient is converted as `x.detach()` is.
@@ -309,9 +313,11 @@ fn by_numpy<'py>(
     let dtype = array.getattr(intern!(py, "dtype"))?;
     let letter = |name: &Bound<'py, PyString>| dtype.getattr(name)?.extract::<char>();
     let (number, size) = (letter(intern!(py, "kind"))?, letter(intern!(py, "char"))?);
+    let is_list = matches!(kind, ObjectKind::Values | ObjectKind::Other) && size == 'd';
+    let of_integers = if is_list { integers(&numpy, items, &array, to)? } else { None };
     let array = match (number, size) {
-        ('f', 'g') => finite(&numpy, &array, "float64", to)?,
-        ('c', 'G') => finite(&numpy, &array, "complex128", to)?,
+        ('f', 'g') => finite(&numpy, &array, DataType::F64, to)?,
+        ('c', 'G') => finite(&numpy, &array, DataType::COMPLEX128, to)?,
         ('O', _) => {
             let error = mismatch::too_large(&array, to)?;
             return Err(error.unwrap_or_else(|| mismatch::not_numbers(object, kind, &array, to)));
@@ -320,6 +326,7 @@ fn by_numpy<'py>(
             return Err(mismatch::not_numbers(object, kind, &array, to));
         }
         _ => {
+            let array = of_integers.unwrap_or(array);
             let tensor = import_object(&array, &ImportOptions::new());
             if let Some(tensor) = ok_unless(py, tensor, |error| !is_refusal(py, error))? {
                 return Ok((tensor, array));
@@ -338,6 +345,58 @@ fn by_numpy<'py>(
     Ok((from_dlpack(&array)?, array))
 }
 
+/// Makes an array of integers of a list of integers, of which NumPy makes `float64`s because no type of 64
+/// bits has all of them, or because some are `uint64`s of NumPy; `None` for a list with another number.
+///
+/// # Errors
+///
+/// `ValueError` if integers are expected and no type has all of these.
+#[cold]
+fn integers<'py>(
+    numpy: &Bound<'py, PyModule>,
+    items: &Bound<'py, PyAny>,
+    array: &Bound<'py, PyAny>,
+    to: Option<DataType>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = items.py();
+    let to_integers = to.is_some_and(|to| kind_of(to) == Some(Kind::Integer));
+    // A float of less than 2**53 is exact.
+    let is_exact = || -> PyResult<bool> {
+        let largest = array.call_method1(intern!(py, "__ge__"), (1_u64 << 53,))?;
+        Ok(!largest.call_method0(intern!(py, "any"))?.is_truthy()?)
+    };
+    if matches!(to, None | Some(DataType::F64)) || (!to_integers && is_exact()?) {
+        return Ok(None);
+    }
+    let objects = numpy.call_method1(intern!(py, "array"), (items, "O"))?;
+    let (mut has_negative, mut has_large) = (false, false);
+    for item in objects.getattr(intern!(py, "flat"))?.try_iter()? {
+        let item = item?;
+        if !item.is_instance_of::<PyInt>() && !NumPy::is_scalar(&item)? {
+            return Ok(None);
+        }
+        let index = item.call_method0(intern!(py, "__index__"));
+        let Some(index) = ok_unless_exit(py, index)? else { return Ok(None) };
+        match index.extract::<i64>() {
+            Ok(value) => has_negative |= value < 0,
+            Err(_) => has_large = true,
+        }
+    }
+    let dtype = match (has_negative, has_large) {
+        (true, true) if to_integers => {
+            let numbers = to.and_then(range_of).unwrap_or_default();
+            return Err(PyValueError::new_err(format!(
+                "{}, got integers that do not fit; pass {numbers}",
+                expected(to)
+            )));
+        }
+        (true, true) => return Ok(None),
+        (_, true) => "uint64",
+        (_, false) => "int64",
+    };
+    objects.call_method1(intern!(py, "astype"), (dtype,)).map(Some)
+}
+
 /// Imports NumPy.
 fn numpy_for<'py>(
     object: &Bound<'py, PyAny>,
@@ -350,7 +409,7 @@ fn numpy_for<'py>(
                 "{}, got {}, which only NumPy could convert; NumPy cannot be imported: {}",
                 expected(to),
                 class_name(&object.get_type())?,
-                Bounded(&error.value(py).to_string())
+                Bounded(&error_text(py, &error)?)
             ));
             discard(py, error);
             Err(instead)
@@ -359,16 +418,20 @@ fn numpy_for<'py>(
     }
 }
 
-/// Converts floats of a size that depends on the platform, unless a finite one would become
+/// Converts floats of a size that depends on the platform to the widest type of their kind, or to a
+/// requested one of that kind, unless a finite one would become
 /// infinite. `numpy.seterr` of the caller has no effect: NumPy raises or warns for values that it rounds
 /// to zero, too.
 fn finite<'py>(
     numpy: &Bound<'py, PyModule>,
     array: &Bound<'py, PyAny>,
-    dtype: &str,
+    widest: DataType,
     to: Option<DataType>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
+    // Rounded once.
+    let is_narrower = |to: &DataType| is_of_numpy(*to) && to.code() == widest.code();
+    let dtype = to.filter(is_narrower).unwrap_or(widest).to_string();
     let ignored = [(intern!(py, "all"), "ignore")].into_py_dict(py)?;
     let state = numpy.call_method(intern!(py, "errstate"), (), Some(&ignored))?;
     state.call_method0(intern!(py, "__enter__"))?;

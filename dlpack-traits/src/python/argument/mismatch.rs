@@ -14,13 +14,13 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
-use crate::import::{ImportError, ImportedTensor, digits, has_range, is_allowed, keeps_values};
-use crate::python::convert::{Bounded, class_name, is_exit};
+use crate::import::{ImportError, ImportedTensor, best_of, is_of_numpy};
+use crate::python::convert::{Bounded, class_name, is_exit, ok_unless_exit};
 use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{instead_of, text_unless_passed_on};
 use crate::python::import::missing_values::{check_mask, mask_of};
 use crate::python::import::not_exported::{NO_NUMBERS, expected, not_exported, numbers_of};
-use crate::python::import::object_kind::ObjectKind;
+use crate::python::import::object_kind::{ObjectKind, has, kind_of_dtype};
 use crate::python::numpy::Mask;
 
 /// Makes the exception for an argument that could not be imported: a `TypeError` that suggests
@@ -84,33 +84,12 @@ pub(in crate::python) fn of_dtypes(
     let argument = name.map(|name| format!("argument '{name}': ")).unwrap_or_default();
     with_advice(passed, |library| {
         let found = tensor.dtype();
-        // Of complex numbers the real parts are converted, unless a complex type is accepted.
-        let found = match real(found) {
-            Some(part) if !expected.iter().any(|to| to.is_complex()) => part,
-            _ => found,
-        };
-        // The first type that keeps the values; if none does, the one that keeps most of them.
-        let keeps = |to: &&DataType| keeps_values(found, **to);
-        let rank = |to: &&DataType| (is_allowed(found, **to), has_range(found, **to), digits(**to));
-        // `max_by_key` returns the last of several.
-        let best = expected.iter().find(keeps).or_else(|| expected.iter().rev().max_by_key(rank));
-        let advice = best
-            .map(|&to| library.cast((tensor.dtype(), tensor.device()), to, note))
+        let advice = best_of(found, expected)
+            .map(|to| library.cast((found, tensor.device()), to, note))
             .unwrap_or_default();
-        let mismatch = expected_dtypes(expected, tensor.dtype());
+        let mismatch = expected_dtypes(expected, found);
         PyTypeError::new_err(format!("{argument}{mismatch}{note}{advice}"))
     })
-}
-
-/// The type of the real parts of complex numbers.
-fn real(dtype: DataType) -> Option<DataType> {
-    match dtype {
-        DataType::COMPLEX32 => Some(DataType::F16),
-        DataType::BCOMPLEX32 => Some(DataType::BF16),
-        DataType::COMPLEX64 => Some(DataType::F32),
-        DataType::COMPLEX128 => Some(DataType::F64),
-        _ => None,
-    }
 }
 
 /// "expected float32 or float64, got int64".
@@ -202,12 +181,32 @@ pub(super) fn not_numbers(
         };
         let cure = match kind {
             ObjectKind::NumPy => numbers_of(array, "", to)?,
-            ObjectKind::Array => numbers_of(array, "numpy.asarray(x)", to)?,
+            ObjectKind::Array => match numbers_of(array, "numpy.asarray(x)", to)? {
+                cure if cure == NO_NUMBERS => of_columns(object, to)?.unwrap_or(cure),
+                cure => cure,
+            },
             _ => NO_NUMBERS.to_string(),
         };
         Ok(format!("{}, got {found}; {cure}", expected(to)))
     };
     text().map_or_else(|error| error, PyTypeError::new_err)
+}
+
+/// The cure for a data frame with columns of several types, of which NumPy makes objects: its own
+/// conversion to floats, if NumPy makes numbers of the result.
+fn of_columns(object: &Bound<'_, PyAny>, to: Option<DataType>) -> PyResult<Option<String>> {
+    let py = object.py();
+    let to = to.unwrap_or(DataType::F64);
+    if to.code() != ffi::kDLFloat || !is_of_numpy(to) || !has(&object.get_type(), "astype")? {
+        return Ok(None);
+    }
+    let is_made = || {
+        let made = object.call_method1(intern!(py, "astype"), (to.to_string(),))?;
+        let numpy = py.import(intern!(py, "numpy"))?;
+        kind_of_dtype(&numpy.call_method1(intern!(py, "asarray"), (made,))?)
+    };
+    let is_made = ok_unless_exit(py, is_made())?.flatten() == Some('f');
+    Ok(is_made.then(|| format!("pass `x.astype('{to}')`")))
 }
 
 /// Makes the exception for integers of which NumPy makes an array of objects, because one does not fit

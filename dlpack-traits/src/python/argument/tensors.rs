@@ -10,13 +10,13 @@ use pyo3::Borrowed;
 use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySequence, PyString, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 
 use super::PyTensor;
 use super::checks::ANY_RANK;
 use crate::import::{AnyElement, ImportedElement};
 use crate::python::convert::{class_name, ok_unless_exit};
-use crate::python::import::object_kind::ObjectKind;
+use crate::python::import::object_kind::{ObjectKind, is_a};
 
 /// A list of arrays as an argument of a `#[pyfunction]` or a method, and `*args`: each item is
 /// converted as a [`PyTensor`] is.
@@ -86,7 +86,7 @@ fn items_of<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, P
             "expected a list or tuple of arrays, got one array, of type {class}; pass `[x]`"
         )));
     }
-    if object.is_instance_of::<PyString>() || object.cast::<PySequence>().is_err() {
+    if object.is_instance_of::<PyString>() || !is_a(object, "Sequence")? {
         return Err(PyTypeError::new_err(format!(
             "expected a list or tuple of arrays, got an object of type {class}"
         )));

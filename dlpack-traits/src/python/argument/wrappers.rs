@@ -7,7 +7,7 @@ use core::ops::{Deref, DerefMut};
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList, PyTuple};
+use pyo3::types::{PyBool, PyCapsule, PyComplex, PyFloat, PyInt, PyList, PyTuple};
 use pyo3::{Borrowed, intern};
 
 use super::checks;
@@ -18,7 +18,7 @@ use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{check_mask, exporter_of};
 use crate::python::import::object_kind::ObjectKind;
-use crate::python::import::sequences::{is_sequence, read_items};
+use crate::python::import::sequences::{MAX_NDIM, is_list, is_sequence, read_items};
 use crate::python::numpy::NumPy;
 
 /// An argument of a `#[pyfunction]` or a method that is built from an array: a struct
@@ -86,9 +86,10 @@ impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
 /// }
 /// ```
 ///
-/// It wraps every argument. The bytes are those of the tensor that is passed, before a conversion.
-/// Objects that are not tensors are bounded by their `nbytes` and by their length: a `range` has no
-/// elements in memory. Arrays in a list are not bounded, and lazy arrays of unknown size neither.
+/// It wraps every argument. The bytes are those of the tensor that is passed, before a conversion; a number
+/// in a list has 8, a complex one 16, and an array in a list its own. Other objects are bounded by their
+/// `nbytes` and by their length: a `range` has no elements in memory. Lazy arrays of unknown size are not
+/// bounded, and items of a sequence that is neither a list nor a tuple have one byte or more.
 /// A [`PyTensor`](super::PyTensor) copies nothing, so a function with such an argument may also
 /// compare [`nbytes`](crate::ImportedTensor::nbytes) itself.
 ///
@@ -122,7 +123,7 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
             // The argument has the better error, or converts the object.
             Err(error) => {
                 discard(object.py(), error);
-                policy.check_nbytes(nbytes_of(&object)?).map_err(ImportError::from)?;
+                policy.check_nbytes(nbytes_of(&object, BYTES, 0)?).map_err(ImportError::from)?;
             }
         }
         A::extract(object).map(Self).map_err(Into::into)
@@ -130,9 +131,29 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
 }
 
 /// The bytes of an array that is not imported, such as one in another byte order, or the length of an
-/// object, of which each item makes at least one: the larger of those that it states.
-fn nbytes_of(object: &Bound<'_, PyAny>) -> PyResult<u64> {
+/// object, of which each item makes at least one: the larger of those that it states. Of a list or tuple
+/// the sum over its items, if it is not more than `most`.
+fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64> {
     let py = object.py();
+    if is_list(object) && depth < MAX_NDIM {
+        py.check_signals()?;
+        let mut sum = 0_u64;
+        for item in object.try_iter()? {
+            let item = item?;
+            let nbytes = match () {
+                () if item.is_instance_of::<PyFloat>() => 8,
+                () if item.is_instance_of::<PyBool>() => 1,
+                () if item.is_instance_of::<PyInt>() => 8,
+                () if item.is_instance_of::<PyComplex>() => 16,
+                () => nbytes_of(&item, most.saturating_sub(sum), depth.saturating_add(1))?.max(1),
+            };
+            sum = sum.saturating_add(nbytes);
+            if sum > most {
+                break;
+            }
+        }
+        return Ok(sum);
+    }
     let nbytes = match object.getattr(intern!(py, "nbytes")).and_then(|stated| stated.extract()) {
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
             discard(py, error);
@@ -201,6 +222,9 @@ fn check_exact<'py>(object: &Bound<'py, PyAny>) -> PyResult<()> {
 /// Whether an object is a list or tuple that iterates as one, so as often as it is read.
 fn is_plain_list(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
+    if !is_sequence(object)? {
+        return Ok(false);
+    }
     let (list, tuple) = (py.get_type::<PyList>(), py.get_type::<PyTuple>());
     let name = intern!(py, "__iter__");
     let Some(own) = object.get_type().getattr_opt(name)? else { return Ok(false) };

@@ -1,7 +1,6 @@
 //! `__array__`, by which NumPy converts an object: [`Array`].
 
 use alloc::format;
-use alloc::string::ToString;
 use core::ffi::CStr;
 
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
@@ -47,8 +46,8 @@ impl Method for Array {
             (Some(dtype), Some(false)) if !same => Err(PyValueError::new_err(format!(
                 "a conversion from {} to {} needs a copy, which copy=False forbids; leave `copy` \
                  out",
-                array.getattr(intern!(py, "dtype"))?.str()?,
-                dtype.str()?
+                array.getattr(intern!(py, "dtype"))?.str()?.to_string_lossy(),
+                dtype.str()?.to_string_lossy()
             ))),
             (Some(dtype), _) if !same => array.call_method1(intern!(py, "astype"), (dtype,)),
             (_, Some(true)) => array.call_method0(intern!(py, "copy")),
@@ -128,7 +127,10 @@ pub(super) fn import(
         } else if is_refusal && no_copy {
             // The array API standard requires `BufferError` of `__dlpack__`, and NumPy requires
             // `ValueError` of `__array__`.
-            PyValueError::new_err(error.value(py).to_string())
+            match convert::error_text(py, &error) {
+                Ok(text) => PyValueError::new_err(text),
+                Err(exit) => return exit,
+            }
         } else {
             return error;
         };

@@ -14,8 +14,8 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::import::is_of_numpy;
 use crate::python::array_like::buffer_protocol::{exporter_of, value};
-use crate::python::array_like::method::{Method, Object, Returned, with_tensor};
-use crate::python::convert::{caused_by, discard, ok_unless};
+use crate::python::array_like::method::{Method, Object, Returned, class_name, with_tensor};
+use crate::python::convert::{caused_by, discard, error_text, ok_unless};
 use crate::python::export::export_class::ClassVTable;
 use crate::python::export::method_def::Arguments;
 use crate::python::numpy::dtype_of_record;
@@ -158,10 +158,11 @@ impl Method for Repr {
 
     fn call(object: Object<'_>, _: Arguments<'_>, class: &'static ClassVTable) -> Returned {
         let py = object.py();
-        let name = object.get_type().name()?;
+        let name = class_name(object)?;
         let described = with_tensor(object, class, |view| {
             let shape = PyTuple::new(py, view.outer_shape())?.repr()?;
             let dtype = view.record.map_or_else(|| view.dtype().to_string(), ToString::to_string);
+            let shape = shape.to_string_lossy();
             Ok(format!("{name}(shape={shape}, dtype={dtype}, device={})", view.device()))
         });
         // An object that cannot describe its tensor now can still be printed.
@@ -169,7 +170,7 @@ impl Method for Repr {
             Ok(text) => text,
             Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
             Err(error) => {
-                let reason = error.value(py).to_string();
+                let reason = error_text(py, &error)?;
                 discard(py, error);
                 format!("<{name}: {reason}>")
             }
@@ -204,7 +205,10 @@ impl Method for ArrayInterface {
             if !refused {
                 return error;
             }
-            caused_by(py, missing(&error.value(py)), error)
+            match error_text(py, &error) {
+                Ok(text) => caused_by(py, missing(&text), error),
+                Err(exit) => exit,
+            }
         })?;
         let tensor = value(&exporter)?;
         if !tensor.is_c_contiguous() {

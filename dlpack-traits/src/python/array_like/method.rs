@@ -1,6 +1,6 @@
 //! Methods of array-like classes, their installation, and the functions of a class that they call.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::ffi::CStr;
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -140,5 +140,5 @@ pub(super) fn with_tensor<R>(
 
 /// The name of the class of an object.
 pub(super) fn class_name(object: Borrowed<'_, '_, PyAny>) -> PyResult<String> {
-    Ok(object.get_type().name()?.to_string())
+    Ok(object.get_type().name()?.to_string_lossy().into_owned())
 }

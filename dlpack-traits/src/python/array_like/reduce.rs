@@ -51,7 +51,7 @@ impl Method for ReduceEx {
             return Err(PyTypeError::new_err(format!(
                 "a tensor does not contain what the subclass `{name}` adds to `{}`; define \
                  `__reduce__` in `{name}`",
-                own.name()?
+                own.name()?.to_string_lossy()
             )));
         }
         let array = import(object, class, false)?;
@@ -63,7 +63,7 @@ impl Method for ReduceEx {
                 return Err(PyTypeError::new_err(format!(
                     "`from_dlpack` of `{name}` copies the elements into another order, so a copy \
                      of this object would have other strides; define `__reduce__` in `{name}`",
-                    name = own.name()?
+                    name = own.name()?.to_string_lossy()
                 )));
             }
             let strides = array.getattr(intern!(py, "strides"))?;

@@ -73,7 +73,7 @@ pub(in crate::python) fn add_from_dlpack<T: ImportClass>(
         if !own.getattr("__doc__")?.eq(documentation(doc(T::COPIES)))? {
             return Err(PyTypeError::new_err(format!(
                 "`{}` already has a `{NAME}`; rename it, or leave `importable()` out",
-                class.name()?
+                class.name()?.to_string_lossy()
             )));
         }
     }

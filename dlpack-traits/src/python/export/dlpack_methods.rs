@@ -52,6 +52,7 @@ impl ClassMethods {
         in_first_interpreter(py)?;
         watch(py);
         let class_name = class.name()?;
+        let class_name = class_name.to_string_lossy();
         if self.unsendable {
             return Err(PyTypeError::new_err(format!(
                 "`{class_name}` cannot be `unsendable`: consumers of its tensors use them on any \

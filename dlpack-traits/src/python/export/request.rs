@@ -25,7 +25,9 @@ use pyo3::types::{PyInt, PyNone, PyTuple};
 use pyo3::{Borrowed, intern};
 
 use crate::backend::{StreamHandle, StreamRules};
-use crate::python::convert::{Bounded, copy, device, expected, integer, ok_unless_exit, pair};
+use crate::python::convert::{
+    Bounded, copy, device, expected, integer, ok_unless_exit, pair, text,
+};
 use crate::python::export::export_plan::{Capsule, Refusal, Request};
 use crate::python::export::method_def::Arguments;
 use crate::stream_arg::StreamArg;
@@ -96,7 +98,7 @@ impl<'a, 'py> Keywords<'a, 'py> {
         } else if name.is(intern!(py, "stream")) {
             return Ok(&mut self.stream);
         }
-        self.slot_by_text(&name.to_string())
+        self.slot_by_text(&text(name)?)
     }
 
     #[cold]

@@ -14,7 +14,9 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::{Advised, Fix, ImportError, ImportedTensor, is_of_numpy, is_of_torch};
-use crate::python::convert::{import_error, misaligned, ok_or_discard, ok_unless_exit};
+use crate::python::convert::{
+    import_error, misaligned, ok_or_discard, ok_unless_exit, qualified_name,
+};
 use crate::python::import::object_kind::{ObjectKind, has};
 
 /// What the message about an argument that was not imported suggests.
@@ -63,9 +65,8 @@ impl Library {
     pub(in crate::python) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         for base in object.get_type().mro() {
-            let name = base.cast()?.fully_qualified_name();
-            let Some(name) = ok_unless_exit(py, name)? else { continue };
-            match &*name.to_string_lossy() {
+            let Some(name) = qualified_name(base.cast()?)? else { continue };
+            match &*name {
                 "numpy.ndarray" => return Ok(Self::NumPy),
                 "cupy.ndarray" | "cupy._core.core.ndarray" => return Ok(Self::CuPy),
                 "dpnp.dpnp_array.dpnp_array" => return Ok(Self::Dpnp),

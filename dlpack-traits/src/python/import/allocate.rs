@@ -75,7 +75,7 @@ pub fn allocate<'py>(
         return Err(PyTypeError::new_err(format!(
             "`{}` has no exchange table that allocates tensors; make the tensor in Rust, and hand it \
              over with `python::to_object`",
-            class.name()?
+            class.name()?.to_string_lossy()
         )));
     };
     let tensor = call(py, allocate, prototype)?;
@@ -86,7 +86,7 @@ pub fn allocate<'py>(
         return Err(PyBufferError::new_err(format!(
             "the allocator of `{}` was asked for {} of shape {:?} on {}, and made {} of shape \
              {:?} on {}",
-            class.name()?,
+            class.name()?.to_string_lossy(),
             prototype.dtype(),
             prototype.shape(),
             prototype.device(),

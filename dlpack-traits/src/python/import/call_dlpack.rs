@@ -1,6 +1,5 @@
 //! Calls `__dlpack__` of an object and imports the result: [`call_and_import`].
 
-use alloc::string::ToString;
 use core::ptr;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -12,7 +11,9 @@ use pyo3::{IntoPyObjectExt, intern};
 use crate::device::Device;
 use crate::import::ImportedTensor;
 use crate::python::capsule::take;
-use crate::python::convert::{self, discard, exchange_error, expected, is_exit, ok_unless_exit};
+use crate::python::convert::{
+    self, discard, error_text, exchange_error, expected, is_exit, ok_unless_exit,
+};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::retry::{RaisedError, Requested, is_mismatch, should_retry};
 use crate::python::interpreter::symbols::{Symbols, VectorcallMethod};
@@ -73,7 +74,8 @@ fn call_with_fallback<'py>(
         }
         Err(last) => {
             let inside = error.traceback(py).is_some();
-            let mismatch = is_mismatch(inside, || error.value(py).to_string());
+            let message = error_text(py, &error)?;
+            let mismatch = is_mismatch(inside, || message);
             match RaisedError::of(mismatch, is_exit(py, &last)) {
                 RaisedError::First => {
                     discard(py, last);

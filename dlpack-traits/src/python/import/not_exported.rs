@@ -11,7 +11,9 @@ use pyo3::prelude::*;
 use crate::dtype::DataType;
 use crate::ffi;
 use crate::import::{is_allowed, is_of_numpy};
-use crate::python::convert::{Bounded, caused_by, class_name, is_refusal, ok_unless_exit};
+use crate::python::convert::{
+    Bounded, caused_by, class_name, error_text, is_refusal, ok_unless_exit, text,
+};
 use crate::python::import::advice::{Advice, KEEP_CONVERTED, Library, is_made_by_jax, is_of_reals};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
@@ -137,7 +139,7 @@ impl Stored {
                 Some(Self::Quantized)
             } else if has(intern!(py, "is_meta"))? {
                 Some(Self::Meta)
-            } else if object.getattr(intern!(py, "layout"))?.str()? != "torch.strided" {
+            } else if text(&object.getattr(intern!(py, "layout"))?)? != "torch.strided" {
                 Some(Self::Sparse)
             } else if object.call_method0(intern!(py, "is_conj"))?.is_truthy()? {
                 Some(Self::Conjugated)
@@ -227,8 +229,7 @@ fn array_text(
             (None, _) => NO_NUMBERS.to_string(),
         },
     };
-    let (found, reason) = (dtype.str()?, error.value(py).to_string());
-    let found = found.to_string_lossy();
+    let (found, reason) = (text(&dtype)?, error_text(py, error)?);
     Ok(Some(format!(
         "{}, got an array of {}, which {exporter} does not export ({}); {cure}",
         expected(to),

@@ -123,6 +123,16 @@ pub(in crate::python) fn has(class: &Bound<'_, PyType>, name: &str) -> PyResult<
     Ok(own_attribute(class, name)?.is_some_and(|found| !found.is_none()))
 }
 
+/// Whether an object is one of a class of `collections.abc`.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(in crate::python) fn is_a(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    let class = object.py().import("collections.abc")?.getattr(name)?;
+    Ok(ok_unless_exit(object.py(), object.is_instance(&class))? == Some(true))
+}
+
 /// Whether an object itself stores an attribute that is not `None`. `object.__getattribute__`
 /// reads it, which does not call the `__getattr__` of a class.
 fn holds(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {

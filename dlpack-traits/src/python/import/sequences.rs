@@ -5,18 +5,25 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
-use crate::python::convert::{class_name, ok_unless_exit};
+use crate::dtype::DataType;
+use crate::export::DLPackExport as _;
+use crate::import::{AnyElement, ImportedStorage, is_of_numpy};
+use crate::python::convert::{
+    class_name, exchange_error, is_exit, is_without_memory, ok_or_discard, ok_unless_exit,
+};
+use crate::python::import::import_object::import_object;
+use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{computed, exporter_of, mask_of};
-use crate::python::import::object_kind::{ObjectKind, has};
-use crate::python::numpy::{Mask, NumPy};
+use crate::python::import::object_kind::{ObjectKind, has, is_a};
+use crate::python::numpy::{Mask, NumPy, array_of};
 
 /// The most dimensions of an array of NumPy, and so of nested lists that it converts.
-const MAX_NDIM: usize = 64;
+pub(in crate::python) const MAX_NDIM: usize = 64;
 
 /// Returns an object for NumPy to convert in place of this one, so that the items that were checked are
 /// those that are converted. A sequence becomes a list, as do the sequences in it; each item is read once,
@@ -26,7 +33,8 @@ const MAX_NDIM: usize = 64;
 /// # Errors
 ///
 /// `TypeError` for an item that is, or becomes, a masked array with a masked element: NumPy drops the
-/// masks of items. `ValueError` for a sequence that contains itself; and exceptions of the sequence.
+/// masks of items; for a mapping, of which NumPy would take the keys; `BufferError` for a tensor without
+/// memory. `ValueError` for a sequence that contains itself; and exceptions of the sequence.
 #[cold]
 pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let hides = |array: &Bound<'_, PyAny>| {
@@ -36,12 +44,17 @@ pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<
         return Ok(object.clone());
     }
     read_items(object, &mut vec![], &mut |item, depth| {
-        if exporter_of(item)?.is_none() && is_sequence(item)? {
+        if is_list(item) || (exporter_of(item)?.is_none() && is_sequence(item)?) {
             return Ok(None);
         }
         let (py, class, is_array) = (item.py(), item.get_type(), NumPy::is_array(item)?);
         let (mut own, mut is_masked) = (item.clone(), hides(item)?);
-        if !is_array && !is_masked && (has(&class, "__array__")? || has(&class, "__dask_graph__")?)
+        let of_tensor = if is_array { None } else { array_of_tensor(item)? };
+        if let Some(array) = of_tensor {
+            own = array;
+        } else if !is_array
+            && !is_masked
+            && (has(&class, "__array__")? || has(&class, "__dask_graph__")?)
         {
             let (computed, _) = computed(item)?;
             let numpy = py.import(intern!(py, "numpy"))?;
@@ -52,6 +65,31 @@ pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<
         }
         if is_masked { Err(masked_item(object, is_array && depth == 1)?) } else { Ok(Some(own)) }
     })
+}
+
+/// Makes an array of NumPy of an item that is a tensor on the processor; `None` for others, and if the
+/// item does not export its elements.
+///
+/// # Errors
+///
+/// An exit, and a `BufferError` for a tensor without memory, of which NumPy makes an array of arbitrary
+/// values.
+fn array_of_tensor<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = item.py();
+    if !matches!(ObjectKind::of(item)?, ObjectKind::Table | ObjectKind::DLPack) {
+        return Ok(None);
+    }
+    let tensor = match import_object(item, &ImportOptions::new()) {
+        Err(error) if is_exit(py, &error) || is_without_memory(py, &error)? => return Err(error),
+        tensor => ok_or_discard(py, tensor).filter(|tensor| tensor.device().is_host()),
+    };
+    // NumPy has no `bfloat16`.
+    let tensor = tensor.and_then(|tensor| {
+        if is_of_numpy(tensor.dtype()) { Some(tensor) } else { tensor.cast(DataType::F32).ok() }
+    });
+    let Some(tensor) = tensor else { return Ok(None) };
+    let storage = ImportedStorage::<AnyElement>::new(tensor).map_err(exchange_error)?;
+    array_of(py, storage.into_dlpack().map_err(exchange_error)?).map(Some)
 }
 
 /// Makes the error for a sequence with a masked array in it, perhaps as one of its own items.
@@ -80,7 +118,7 @@ type Visit<'v, 'py> =
 /// # Errors
 ///
 /// Those of `visit` and of the sequence; `ValueError` for a sequence that contains itself, which NumPy
-/// would read without an end.
+/// would read without an end; `MemoryError`.
 #[cold]
 pub(in crate::python) fn read_items<'py>(
     sequence: &Bound<'py, PyAny>,
@@ -99,17 +137,18 @@ pub(in crate::python) fn read_items<'py>(
     let (Some(len), Some(items), true) = (len, items, within.len() < MAX_NDIM) else {
         return Ok(sequence.clone());
     };
+    let is_list = is_list(sequence);
     // Without an `__iter__` nothing ends the iteration but an `IndexError`, which some data sets do not
     // raise.
-    let most = if has(&sequence.get_type(), "__iter__")? { usize::MAX } else { len };
+    let is_bounded = is_list || has(&sequence.get_type(), "__iter__")?;
     within.push(sequence.as_ptr());
     // The class of the last number; a reference, so that no other class gets its address.
     let (mut ordinary, mut has_numbers) = (None::<Bound<'_, PyType>>, false);
-    let (mut all_stay, mut own) = (is_list(sequence), vec![]);
-    for item in items.take(most) {
+    let (mut all_stay, mut own) = (is_list, Own { items: vec![], is_used: !is_list });
+    for (index, item) in items.take(if is_bounded { usize::MAX } else { len }).enumerate() {
         let item = item?;
         if ordinary.as_ref().is_some_and(|class| class.as_type_ptr() == item.get_type_ptr()) {
-            own.push(item);
+            own.push(item)?;
             continue;
         }
         let class = item.get_type();
@@ -117,9 +156,11 @@ pub(in crate::python) fn read_items<'py>(
         if is_number || NumPy::is_array_class(&class)? {
             has_numbers |= is_number;
             ordinary = if is_number { Some(class) } else { ordinary };
-            own.push(item);
+            own.push(item)?;
             continue;
         }
+        // Before other code runs, which may change the list.
+        own.begin(sequence, index)?;
         let read = match visit(&item, within.len())? {
             Some(read) => read,
             // NumPy raises for numbers beside sequences, of which one could contain the other.
@@ -127,14 +168,47 @@ pub(in crate::python) fn read_items<'py>(
             None => read_items(&item, within, visit)?,
         };
         all_stay &= read.is(&item);
-        own.push(read);
+        own.push(read)?;
     }
     within.pop();
-    if all_stay { Ok(sequence.clone()) } else { Ok(PyList::new(py, own)?.into_any()) }
+    if all_stay { Ok(sequence.clone()) } else { own.into_list(py) }
+}
+
+/// The items that are read. A list of numbers is not copied.
+struct Own<'py> {
+    items: Vec<Bound<'py, PyAny>>,
+    is_used: bool,
+}
+
+impl<'py> Own<'py> {
+    /// From this item on, items may be replaced. Those before it are the first of the list.
+    fn begin(&mut self, list: &Bound<'py, PyAny>, index: usize) -> PyResult<()> {
+        if !self.is_used {
+            self.is_used = true;
+            for index in 0..index {
+                self.push(list.get_item(index)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, item: Bound<'py, PyAny>) -> PyResult<()> {
+        if self.is_used {
+            self.items.try_reserve(1).map_err(|_| PyMemoryError::new_err(()))?;
+            self.items.push(item);
+        }
+        Ok(())
+    }
+
+    fn into_list(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let list = PyList::empty(py);
+        self.items.into_iter().try_for_each(|item| list.append(item))?;
+        Ok(list.into_any())
+    }
 }
 
 /// Whether an object is exactly a list or a tuple.
-fn is_list(object: &Bound<'_, PyAny>) -> bool {
+pub(in crate::python) fn is_list(object: &Bound<'_, PyAny>) -> bool {
     object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>()
 }
 
@@ -147,14 +221,31 @@ fn is_number(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Whether NumPy iterates an object, because it is a sequence and neither an array nor a text.
+///
+/// # Errors
+///
+/// `TypeError` for a mapping, of which NumPy would read the keys, or make an array of one object.
 pub(in crate::python) fn is_sequence(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+    if is_list(object) {
         return Ok(true);
     }
+    match ObjectKind::of(object)? {
+        // Neither numbers nor a `range`, which NumPy reads fast.
+        ObjectKind::Values => {
+            return Ok(object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>());
+        }
+        ObjectKind::Other if !object.is_instance_of::<PyString>() => {}
+        _ => return Ok(false),
+    }
     let class = object.get_type();
-    Ok(!object.is_instance_of::<PyString>()
-        && !object.is_instance_of::<PyDict>()
-        && has(&class, "__getitem__")?
-        && has(&class, "__len__")?
-        && ObjectKind::of(object)? == ObjectKind::Other)
+    if !has(&class, "__getitem__")? || !has(&class, "__len__")? {
+        return Ok(false);
+    }
+    if is_a(object, "Mapping")? {
+        return Err(PyTypeError::new_err(format!(
+            "expected numbers, got the mapping {}; pass its values, such as `[*x.values()]`",
+            class_name(&class)?
+        )));
+    }
+    Ok(true)
 }

@@ -14,6 +14,7 @@ use super::NumPy;
 use super::c_api::type_string;
 use crate::dtype::DataType;
 use crate::element::{FieldType, RecordType};
+use crate::python::convert::text;
 
 /// The structured dtype of records.
 ///
@@ -90,14 +91,14 @@ pub(in crate::python) fn bytes_of_records<'py>(
             "`numpy.atleast_1d(x)`".to_string()
         } else if array.is_instance_of::<PyList>() || array.is_instance_of::<PyTuple>() {
             // NumPy makes a record of each tuple, and reads a list of them as an axis.
-            format!("`numpy.array(list(x), {})`", dtype_of_record(py, record)?.str()?)
+            format!("`numpy.array(list(x), {})`", text(&dtype_of_record(py, record)?)?)
         } else {
             "`numpy.asarray(x)` if it is an array of such records".to_string()
         };
         return Err(PyTypeError::new_err(format!(
             "expected a structured array of NumPy with the fields {record}, got an object of type \
              `{}`; pass {cure}{note}",
-            array.get_type().name()?
+            array.get_type().name()?.to_string_lossy()
         )));
     }
     let class = py.import(intern!(py, "numpy"))?.getattr(intern!(py, "ndarray"))?;
@@ -106,7 +107,7 @@ pub(in crate::python) fn bytes_of_records<'py>(
     let dtype = array.getattr(intern!(py, "dtype"))?;
     if let Some(difference) = difference(&dtype, record)? {
         let advice = if is_cast(&dtype, record)? {
-            let dtype = dtype_of_record(py, record)?.str()?;
+            let dtype = text(&dtype_of_record(py, record)?)?;
             format!("; convert with `x.astype({dtype})`{note}")
         } else {
             String::new()
@@ -123,7 +124,7 @@ pub(in crate::python) fn bytes_of_records<'py>(
 fn difference(dtype: &Bound<'_, PyAny>, record: &RecordType) -> PyResult<Option<String>> {
     let py = dtype.py();
     let Some(names) = dtype.getattr(intern!(py, "names"))?.extract::<Option<Vec<String>>>()? else {
-        return Ok(Some(format!("the elements are {}, without fields", dtype.str()?)));
+        return Ok(Some(format!("the elements are {}, without fields", text(dtype)?)));
     };
     let fields = dtype.getattr(intern!(py, "fields"))?;
     for (index, field) in record.fields().iter().enumerate() {
@@ -189,10 +190,10 @@ fn field_difference(dtype: &Bound<'_, PyAny>, field: &FieldType) -> PyResult<Opt
             return Ok(Some(format!("in `{name}`, {inner}")));
         }
     } else {
-        let (found, own) = (base.getattr(intern!(py, "str"))?.to_string(), type_of(field)?);
+        let (found, own) = (text(&base.getattr(intern!(py, "str"))?)?, type_of(field)?);
         let plain = base.getattr(intern!(py, "names"))?.is_none();
         if found != own || !plain {
-            return Ok(Some(format!("`{name}` is {} and not {}", base.str()?, field.dtype())));
+            return Ok(Some(format!("`{name}` is {} and not {}", text(&base)?, field.dtype())));
         }
     }
     let own = field.outer_axes();

@@ -1,7 +1,6 @@
 //! Finds the Python library of an argument, and passes tensors to it: [`LibraryOf`].
 
 use alloc::format;
-use alloc::string::ToString;
 
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -135,7 +134,8 @@ impl<'py> Like<'py> {
                     return Ok(Self::Class(class));
                 }
             }
-            if let Some(found) = from_dlpack_of_name(like.py(), &module.name()?.to_string())? {
+            if let Some(found) = from_dlpack_of_name(like.py(), &module.name()?.to_string_lossy())?
+            {
                 return Ok(Self::Library(found));
             }
         } else if !like.is_none() && !like.is_instance_of::<PyString>() {
@@ -144,7 +144,7 @@ impl<'py> Like<'py> {
         Err(PyTypeError::new_err(format!(
             "expected an array, a class of arrays, or a module with a `from_dlpack`, whose library \
              makes the result, got {}",
-            like.repr()?
+            like.repr()?.to_string_lossy()
         )))
     }
 }

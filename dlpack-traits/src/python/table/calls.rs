@@ -12,7 +12,6 @@
 //! (`lookup::has_lazy_bits`).
 
 use alloc::format;
-use alloc::string::ToString;
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
@@ -112,8 +111,13 @@ pub(in crate::python) fn unless_refused<T>(
 /// every C++ exception to such a `RuntimeError`; its `__dlpack__` raises one line.
 #[cold]
 pub(in crate::python) fn lists_frames(py: Python<'_>, error: &PyErr) -> bool {
+    // Without a call of `str`, which raises interrupts.
+    let argument = || error.value(py).getattr(intern!(py, "args"))?.get_item(0);
     error.get_type(py).is(py.get_type::<PyRuntimeError>())
-        && error.value(py).to_string().contains("\nException raised from ")
+        && ok_or_discard(py, argument()).is_some_and(|text| {
+            let text = text.cast::<PyString>();
+            text.is_ok_and(|text| text.to_string_lossy().contains("\nException raised from "))
+        })
 }
 
 /// Returns the stream on which the library currently launches work for a device.

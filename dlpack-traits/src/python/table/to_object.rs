@@ -25,7 +25,7 @@ use crate::export::DLPackExport;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::import::{ImportedStorage, ImportedTensor};
 use crate::managed::{ManagedStruct, ManagedTensor};
-use crate::python::convert::{exchange_error, ok_unless_exit, unless_missing};
+use crate::python::convert::{exchange_error, ok_unless_exit, text, unless_missing};
 use crate::python::export::offer::{offer, storage_of};
 use crate::python::interpreter::{LONG_COPY, detached_if};
 use crate::python::numpy::{NumPy, array_of};
@@ -214,8 +214,8 @@ pub fn to_object<'py>(
     }
     Err(PyTypeError::new_err(format!(
         "`{}` is made by no `from_dlpack`; the nearest one makes `{}`",
-        class.name()?,
-        object.get_type().name()?
+        class.name()?.to_string_lossy(),
+        object.get_type().name()?.to_string_lossy()
     )))
 }
 
@@ -249,7 +249,7 @@ pub(in crate::python) fn from_dlpack_of<'py>(
 pub(in crate::python) fn from_dlpack_of_module<'py>(
     class: &Bound<'py, PyType>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    from_dlpack_of_name(class.py(), &class.getattr("__module__")?.to_string())
+    from_dlpack_of_name(class.py(), &text(&class.getattr("__module__")?)?)
 }
 
 /// Finds the `from_dlpack` of a module, or of an enclosing package, by its name.
@@ -358,8 +358,8 @@ fn check_dtype(made: &Bound<'_, PyAny>, dtype: DataType) -> PyResult<()> {
 /// Whether the class of an object is defined in a package whose name begins like this.
 fn is_of_module(made: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     let py = made.py();
-    let module = made.get_type().getattr(intern!(py, "__module__"));
-    Ok(ok_unless_exit(py, module)?.is_some_and(|module| module.to_string().starts_with(name)))
+    let module = made.get_type().getattr(intern!(py, "__module__")).and_then(|name| text(&name));
+    Ok(ok_unless_exit(py, module)?.is_some_and(|module| module.starts_with(name)))
 }
 
 /// Copies a host tensor with negative strides, which few libraries have: Paddle reads other memory
