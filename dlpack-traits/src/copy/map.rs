@@ -10,12 +10,12 @@ use crate::element::{AnyBits, BitsAreValid, Lanes};
 struct Registers<const N: usize>([[u8; 16]; N]);
 
 impl<const N: usize> Registers<N> {
-    /// The number of elements that fill the block; 0 if they do not fill a register, or if they
-    /// require a larger alignment.
+    /// The number of elements that fill the block; 0 if they do not fill a register. One that fills it
+    /// has no larger alignment.
     const fn capacity<T>() -> usize {
         let size = size_of::<T>();
         match (16_usize.checked_rem(size), size_of::<Self>().checked_div(size)) {
-            (Some(0), Some(count)) if align_of::<T>() <= align_of::<Self>() => count,
+            (Some(0), Some(count)) => count,
             _ => 0,
         }
     }

@@ -201,7 +201,7 @@ impl fmt::Display for Error {
             Error::NotPermutation { axis, times, ndim } => write!(
                 f,
                 "expected each of {ndim} axes once, got axis {axis} {times} times; pass an order of \
-                 all axes, as `&[1, 0]` of a matrix"
+                 all axes, such as [1, 0] for two"
             ),
             Error::ShapesDiffer { axis, expected, found } => write!(
                 f,
