@@ -184,3 +184,25 @@ pub(crate) fn with_repeated<T: Copy, R>(value: T, f: impl FnOnce(&[T]) -> R) -> 
 fn with_array<T: Copy, R, const N: usize>(value: T, f: impl FnOnce(&[T]) -> R) -> R {
     f(&[value; N])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_value_fills_half_of_a_block() {
+        fn bytes<T: Copy + PartialEq>(value: T) -> usize {
+            with_repeated(value, |list| {
+                assert!(list.iter().all(|item| *item == value));
+                size_of_val(list)
+            })
+        }
+        for bytes in [bytes(1_u8), bytes([1_u8; 2]), bytes([1_u8; 3]), bytes([1_u8; 4])] {
+            assert!((BLOCK / 2..=BLOCK).contains(&bytes), "{bytes}");
+        }
+        for bytes in [bytes([1_u8; 9]), bytes([1_u8; 16]), bytes([1_u8; 33]), bytes([1_u8; 64])] {
+            assert!((BLOCK / 2..=BLOCK).contains(&bytes), "{bytes}");
+        }
+        assert_eq!(bytes([1_u8; 65]), 65);
+    }
+}

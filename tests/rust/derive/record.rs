@@ -201,6 +201,9 @@ fn access_is_that_of_the_storage() {
     assert!(!tensor.field(Particle::ID).into_dlpack().unwrap().is_read_only());
     assert_eq!(tensor.record_type(), Particle::RECORD);
     assert_eq!(OwnedTensor::from_vec(particles()).record_type(), Particle::RECORD);
+    let printed = format!("{:?} {:?}", Particle::ID, shared.field(Particle::ID));
+    assert_eq!(printed.matches("Field(").count(), 2, "{printed}");
+    assert!(printed.contains("FieldTensor("), "{printed}");
 }
 
 #[test]

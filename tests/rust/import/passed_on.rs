@@ -9,9 +9,9 @@ use tensors::ffi::{
     DLManagedTensorVersioned,
 };
 use tensors::{
-    AsLayout, DLPackExport, DLPackImport, DataType, Device, Element, Error, Flags, ImportError,
-    ImportPolicy, ImportedStorage, ImportedTensor, Layout, Readable, Slot, Storage, StreamArg,
-    Version,
+    AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Device, Element, Error, Flags,
+    ImportError, ImportPolicy, ImportedStorage, ImportedTensor, Layout, Readable, Slot, Storage,
+    StreamArg, Version,
 };
 
 use crate::import::forge::{self, Forge, Forged, forged};
@@ -330,6 +330,16 @@ fn offsets_too_far_from_a_handle_are_refused() {
     let case = with(|case| (case.device, case.byte_offset) = (vulkan(), u64::MAX / 2 - 24));
     let any: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
     assert!(any.to_dlpack().is_ok());
+}
+
+#[test]
+fn the_offset_from_a_handle_is_that_of_the_memory() {
+    for offset in [0, 8] {
+        let case = with(|case| (case.device, case.byte_offset) = (vulkan(), offset));
+        let any: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
+        assert_eq!(any.data().byte_offset() as u64, offset);
+    }
+    assert_eq!(DataRef::from_slice(&[1_u8]).byte_offset(), 0);
 }
 
 /// A field of any elements, beside other fields.
