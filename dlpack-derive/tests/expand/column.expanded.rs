@@ -84,6 +84,19 @@ const _: () = {
         }
         #[doc(hidden)]
         #[inline]
+        fn record_type(&self) -> __dlpack::Option<&'static __dlpack::RecordType> {
+            match self {
+                Self::Float { 0: __inner } => {
+                    <Samples as __dlpack::DLPackExport>::record_type(__inner)
+                }
+                Self::Other { tensor: __inner, .. } => {
+                    <T as __dlpack::DLPackExport>::record_type(__inner)
+                }
+                Self::Text { .. } => __dlpack::Option::None,
+            }
+        }
+        #[doc(hidden)]
+        #[inline]
         fn to_dlpack_on(
             &self,
             __consumer: __dlpack::StreamArg<'_>,
@@ -138,6 +151,13 @@ const _: () = {
         #[inline]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             <Box<dyn DLPackExport + Send> as __dlpack::DLPackExport>::share(&self.0)
+        }
+        #[doc(hidden)]
+        #[inline]
+        fn record_type(&self) -> __dlpack::Option<&'static __dlpack::RecordType> {
+            <Box<
+                dyn DLPackExport + Send,
+            > as __dlpack::DLPackExport>::record_type(&self.0)
         }
     }
     __dlpack::assert_owner::<Box<dyn DLPackExport + Send>>();

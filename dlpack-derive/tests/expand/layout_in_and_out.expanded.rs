@@ -160,5 +160,16 @@ const _: () = {
                 },
             )
         }
+        #[inline]
+        fn record_type(&self) -> __dlpack::Option<&'static __dlpack::RecordType> {
+            match self {
+                Self::Own { 0: __data, .. } => {
+                    <Vec<f32> as __dlpack::Storage>::record_type(__data)
+                }
+                Self::Foreign { 0: __data, .. } => {
+                    <ImportedStorage<f32> as __dlpack::Storage>::record_type(__data)
+                }
+            }
+        }
     }
 };

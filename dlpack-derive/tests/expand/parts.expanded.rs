@@ -126,6 +126,15 @@ const _: () = {
                 }
             }
         }
+        #[inline]
+        fn record_type(&self) -> __dlpack::Option<&'static __dlpack::RecordType> {
+            match self {
+                Self::F32 { 0: __data, .. } => {
+                    <Vec<f32> as __dlpack::Storage>::record_type(__data)
+                }
+                Self::Text { .. } => __dlpack::Option::None,
+            }
+        }
     }
 };
 /// A layout in one piece.
