@@ -2,6 +2,7 @@
 
 import array
 import collections
+import importlib.util
 import sys
 import threading
 import types
@@ -665,6 +666,8 @@ def test_integers_of_a_list_keep_their_values():
         ([np.uint64(5), 1], "uint64"),
         ([np.uint64(5), -1], "int64"),
         ((np.uint64(2), np.int8(-1)), "int8"),
+        ([np.array(5, "u8"), -1], "int64"),
+        ([np.uint64(3), np.array(2**60 + 1), np.True_, False], "int64"),
     ]:
         made = arguments.converted(given, dtype)
         assert made.dtype == dtype and made.tolist() == np.array(given, "O").tolist()
@@ -674,6 +677,8 @@ def test_integers_of_a_list_keep_their_values():
     with pytest.raises(TypeError, match="values could be lost"):
         arguments.converted([2**63, 0.5], "uint64")
     # Rounded once.
+    for given in [[np.uint64(5), -(2**60) - 2**36 - 1], [np.uint64(5), np.array(2**60 + 2**36 + 1), -1]]:
+        assert arguments.converted(given, "float32")[1] == np.float32(np.int64(given[1]))
     large = 2**63 + 2**39 + 1
     for given in [[large, 1], [large, 2**64 - 1], [large, 1.0], [large, -1]]:
         made = arguments.converted(given, "float32")
@@ -690,6 +695,7 @@ def test_long_doubles_are_rounded_once():
         with np.errstate(all="ignore"):
             expected = x.astype(dtype)
         assert arguments.converted(x, dtype).tolist() == expected.tolist()
+    assert arguments.converted(x, "complex64").tolist() == x.astype("c8").tolist()
     assert arguments.converted(x + 1j, "complex64").tolist() == (x + 1j).astype("c8").tolist()
     with pytest.raises(ValueError, match="float32, got .* does not fit"):
         arguments.converted(np.array([two**200]), "float32")
@@ -702,6 +708,38 @@ def test_tensors_in_a_list_are_converted_as_each_is():
     for x in [[gradient, half], (half, [3.0, 4.0]), list(torch.nn.Linear(2, 1).parameters())[:1]]:
         made = arguments.converted(x, "float64")
         assert made.tolist() == [torch.as_tensor(item).double().tolist() for item in x]
+    halves = torch.tensor([1 + 2j], dtype=torch.complex32)
+    assert arguments.converted([halves], "complex64").tolist() == [[1 + 2j]]
+
+
+def test_texts_of_tensorflow_in_a_list_are_not_exported():
+    """TensorFlow would end the process. It cannot be imported beside Paddle."""
+    if importlib.util.find_spec("tensorflow") is None:
+        require("tensorflow")
+    run_in_a_new_process(
+        """
+import tensorflow
+from dlpack_testing import arguments
+text = tensorflow.constant(["a"])
+for call in [lambda: arguments.converted([text], "float32"), lambda: arguments.floats([text])]:
+    try:
+        call()
+    except TypeError:
+        continue
+    raise AssertionError("accepted")
+""",
+        timeout=100,
+    )
+
+
+def test_the_error_of_a_producer_in_a_list_is_raised():
+    class Refuses(Exports):
+        def __dlpack__(self, **keywords):
+            raise BufferError("call x.sync()")
+
+    for x in [Refuses(), [Refuses()], [[1.0], Refuses()]]:
+        with pytest.raises(BufferError, match="sync"):
+            arguments.converted(x, "float32")
 
 
 def test_memory_that_is_not_there_is_an_error():

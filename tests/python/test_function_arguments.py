@@ -342,6 +342,8 @@ def test_a_bound_counts_the_elements_of_a_broadcast():
         [[], range(10**9)],
         [np.ones((1, 129)), np.ones((1, 1))],
         [[]] * 1025,
+        [Exports(np.broadcast_to(np.float32(1), 257))],
+        ([Exports(np.ones(200, "f4"))], [Exports(np.ones(200, "f4"))]),
     ]:
         with pytest.raises(ValueError, match="1024 bytes"):
             arguments.at_most(x)
@@ -752,6 +754,14 @@ def test_no_conversion_is_advised_for_a_capsule():
     with pytest.raises(TypeError, match="expected float32, got float64") as raised:
         arguments.floats(np.zeros(3).__dlpack__(max_version=(1, 0)))
     assert "convert with" not in text(raised)
+
+
+def test_a_class_without_a_module_is_named():
+    class Unplaced:
+        __module__ = 5
+
+    with pytest.raises(TypeError, match=r"of type `.*Unplaced`"):
+        arguments.floats(Unplaced())
 
 
 def test_an_interrupt_is_raised_instead_of_advice():

@@ -390,18 +390,18 @@ pub(super) fn class_name(class: &Bound<'_, PyType>) -> PyResult<String> {
     Ok(format!("`{}`", Bounded(name.as_deref().unwrap_or("?"))))
 }
 
-/// The name of a class with its module, if it has both. That of PyO3 before Python 3.13 would print
+/// The name of a class, with its module if that is a text. That of PyO3 before Python 3.13 would print
 /// interrupts.
 ///
 /// # Errors
 ///
 /// Those of [`ok_unless_exit`].
 pub(super) fn qualified_name(class: &Bound<'_, PyType>) -> PyResult<Option<String>> {
-    let names = class.module().and_then(|module| Ok((module, class.qualname()?)));
-    Ok(ok_unless_exit(class.py(), names)?.map(|(module, name)| {
-        let (module, name) = (module.to_string_lossy(), name.to_string_lossy());
-        if module == "builtins" { name.into_owned() } else { format!("{module}.{name}") }
-    }))
+    let py = class.py();
+    let Some(name) = ok_unless_exit(py, class.qualname())? else { return Ok(None) };
+    let (name, module) = (name.to_string_lossy(), ok_unless_exit(py, class.module())?);
+    let module = module.as_ref().map_or("builtins".into(), |module| module.to_string_lossy());
+    Ok(Some(if module == "builtins" { name.into_owned() } else { format!("{module}.{name}") }))
 }
 
 /// The text of an object, as `str` makes it. `Display` of PyO3 would print an interrupt, and not raise it.

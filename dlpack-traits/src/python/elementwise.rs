@@ -118,17 +118,22 @@ impl<'py, const N: usize> Elementwise<'py, N> {
         if self.result.is_some() {
             return self;
         }
-        let arrays = self.operands.iter().filter_map(Operand::array);
-        let most = Highest {
-            of_arrays: arrays.filter_map(|array| kind_of(array.dtype())).max(),
-            of_types: A::DTYPES.iter().filter_map(|&dtype| kind_of(dtype)).max(),
-        };
+        let most = self.highest(A::DTYPES);
         if self.operands.iter().zip(A::DTYPES).all(|(operand, &to)| operand.fits(to, most)) {
             self.result = Some(self.compute::<A, F>(&f));
         } else {
             self.accepted.push(A::DTYPES);
         }
         self
+    }
+
+    /// The highest kinds for a function of these types.
+    fn highest(&self, types: &[DataType]) -> Highest {
+        let arrays = self.operands.iter().filter_map(Operand::array);
+        Highest {
+            of_arrays: arrays.filter_map(|array| kind_of(array.dtype())).max(),
+            of_types: types.iter().filter_map(|&dtype| kind_of(dtype)).max(),
+        }
     }
 
     /// Returns the result in the library of the first array, or `out`. Numbers only make a scalar of NumPy.
@@ -217,9 +222,11 @@ impl<'py, const N: usize> Elementwise<'py, N> {
             types
         };
         for (at, operand) in self.operands.iter().enumerate() {
-            let types = accepted(at);
-            if !types.iter().any(|&to| operand.fits(to, Highest::default())) {
-                return operand.dtype_error(self.py, &types);
+            let fits = |types: &&[DataType]| {
+                types.get(at).is_some_and(|&to| operand.fits(to, self.highest(types)))
+            };
+            if !self.accepted.iter().any(fits) {
+                return operand.dtype_error(self.py, &accepted(at));
             }
         }
         let list = |types: &mut dyn Iterator<Item = DataType>| {
@@ -412,10 +419,12 @@ impl<'py> Operand<'py> {
     fn fits(&self, to: DataType, most: Highest) -> bool {
         let from = self.dtype();
         let kind = kind_of(from);
-        if self.array().is_none() && (kind <= most.of_arrays || kind_of(to) < most.of_types) {
-            return kind <= kind_of(to);
+        let has_kind = self.array().is_none() && kind <= kind_of(to);
+        if has_kind && kind <= most.of_arrays {
+            return true;
         }
         is_widened(from, to)
+            || (has_kind && kind_of(to) < most.of_types && self.converted(to).is_ok())
     }
 
     /// The elements as another type; `None` if they are of this type.
@@ -432,6 +441,13 @@ impl<'py> Operand<'py> {
                 or_with_missing(given.bind(py), expected, error)
             }
             Value::Number { tensor, dtype, object } => {
+                let has_kind = |to: &&DataType| kind_of(*dtype) <= kind_of(**to);
+                let mut known = expected.iter().filter(has_kind).peekable();
+                if let Some(&&to) = known.peek() {
+                    if known.all(|&to| self.converted(to).is_err()) {
+                        return self.does_not_fit(to);
+                    }
+                }
                 // NumPy makes an array of objects of a large `int`.
                 let library = (*dtype != tensor.dtype()).then_some(Library::Unknown);
                 let passed = Passed { object: object.bind(py), library };

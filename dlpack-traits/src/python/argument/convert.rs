@@ -18,7 +18,7 @@ use crate::import::{
 };
 use crate::python::convert::{
     Bounded, class_name, discard, error_text, is_exit, is_refusal, is_without_memory, ok_unless,
-    ok_unless_exit,
+    text,
 };
 use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
@@ -48,7 +48,7 @@ use crate::python::numpy::NumPy;
 /// An array that meets the type is passed as it is, zero-copy. A tensor of any library with another
 /// numeric dtype is copied in Rust, in one pass. NumPy makes an array of every other object, and of
 /// an array that its library does not export: in another byte order, or of a field of a packed
-/// record. Tensors in a list are converted as each is, and integers in it keep their values. A numeric array without elements converts to any numeric dtype. Otherwise values are kept:
+/// record. Tensors in a list are converted as each is, and integers in it keep their values if `T` is stated. A numeric array without elements converts to any numeric dtype. Otherwise values are kept:
 ///
 /// | from | to | |
 /// |---|---|---|
@@ -362,8 +362,9 @@ fn integers<'py>(
     let to_integers = to.is_some_and(|to| kind_of(to) == Some(Kind::Integer));
     // A float of less than 2**53 is exact.
     let is_exact = || -> PyResult<bool> {
-        let largest = array.call_method1(intern!(py, "__ge__"), (1_u64 << 53,))?;
-        Ok(!largest.call_method0(intern!(py, "any"))?.is_truthy()?)
+        let sizes = array.call_method0(intern!(py, "__abs__"))?;
+        let large = sizes.call_method1(intern!(py, "__ge__"), (1_u64 << 53,))?;
+        Ok(!large.call_method0(intern!(py, "any"))?.is_truthy()?)
     };
     if matches!(to, None | Some(DataType::F64)) || (!to_integers && is_exact()?) {
         return Ok(None);
@@ -371,13 +372,14 @@ fn integers<'py>(
     let objects = numpy.call_method1(intern!(py, "array"), (items, "O"))?;
     let (mut has_negative, mut has_large) = (false, false);
     for item in objects.getattr(intern!(py, "flat"))?.try_iter()? {
-        let item = item?;
-        if !item.is_instance_of::<PyInt>() && !NumPy::is_scalar(&item)? {
+        let mut item = item?;
+        if NumPy::is_scalar(&item)? || NumPy::is_array(&item)? {
+            item = item.call_method0(intern!(py, "item"))?;
+        }
+        if !item.is_instance_of::<PyInt>() {
             return Ok(None);
         }
-        let index = item.call_method0(intern!(py, "__index__"));
-        let Some(index) = ok_unless_exit(py, index)? else { return Ok(None) };
-        match index.extract::<i64>() {
+        match item.extract::<i64>() {
             Ok(value) => has_negative |= value < 0,
             Err(_) => has_large = true,
         }
@@ -430,7 +432,8 @@ fn finite<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     // Rounded once.
-    let is_narrower = |to: &DataType| is_of_numpy(*to) && to.code() == widest.code();
+    let is_narrower =
+        |to: &DataType| is_of_numpy(*to) && (to.code() == widest.code() || to.is_complex());
     let dtype = to.filter(is_narrower).unwrap_or(widest).to_string();
     let ignored = [(intern!(py, "all"), "ignore")].into_py_dict(py)?;
     let state = numpy.call_method(intern!(py, "errstate"), (), Some(&ignored))?;
@@ -446,6 +449,6 @@ fn finite<'py>(
     Err(PyValueError::new_err(format!(
         "{}, got {} with a value that does not fit",
         expected(to),
-        array.getattr(intern!(py, "dtype"))?
+        text(&array.getattr(intern!(py, "dtype"))?)?
     )))
 }

@@ -12,13 +12,13 @@ use pyo3::{Borrowed, intern};
 
 use super::checks;
 use crate::import::{AnyElement, DLPackImport, ImportError, ImportPolicy};
-use crate::python::convert::{class_name, discard, is_exit, ok_unless_exit};
+use crate::python::convert::{class_name, discard, ok_unless_exit};
 use crate::python::import::advice::mismatched;
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{check_mask, exporter_of};
 use crate::python::import::object_kind::ObjectKind;
-use crate::python::import::sequences::{MAX_NDIM, is_list, is_sequence, read_items};
+use crate::python::import::sequences::{MAX_NDIM, is_imported, is_list, is_sequence, read_items};
 use crate::python::numpy::NumPy;
 
 /// An argument of a `#[pyfunction]` or a method that is built from an array: a struct
@@ -115,24 +115,14 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
             ));
         }
         let policy = ImportPolicy::new().max_bytes(BYTES);
-        match import_object(&object, &ImportOptions::new()) {
-            Ok(tensor) => {
-                policy.check_nbytes(tensor.nbytes()).map_err(ImportError::from)?;
-            }
-            Err(error) if is_exit(object.py(), &error) => return Err(error),
-            // The argument has the better error, or converts the object.
-            Err(error) => {
-                discard(object.py(), error);
-                policy.check_nbytes(nbytes_of(&object, BYTES, 0)?).map_err(ImportError::from)?;
-            }
-        }
+        policy.check_nbytes(nbytes_of(&object, BYTES, 0)?).map_err(ImportError::from)?;
         A::extract(object).map(Self).map_err(Into::into)
     }
 }
 
-/// The bytes of an array that is not imported, such as one in another byte order, or the length of an
-/// object, of which each item makes at least one: the larger of those that it states. Of a list or tuple
-/// the sum over its items, if it is not more than `most`.
+/// The bytes of a tensor; of a list or tuple the sum over its items, if it is not more than `most`; of an
+/// array that is not imported, such as one in another byte order, and of another object the larger of those
+/// that it states and its length, since each item makes at least one.
 fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64> {
     let py = object.py();
     if is_list(object) && depth < MAX_NDIM {
@@ -153,6 +143,12 @@ fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64
             }
         }
         return Ok(sum);
+    }
+    // The argument has the better error, or converts the object.
+    let is_tried = depth == 0 || is_imported(object)?;
+    let tensor = if is_tried { Some(import_object(object, &ImportOptions::new())) } else { None };
+    if let Some(tensor) = ok_unless_exit(py, tensor.transpose())?.flatten() {
+        return Ok(tensor.nbytes());
     }
     let nbytes = match object.getattr(intern!(py, "nbytes")).and_then(|stated| stated.extract()) {
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => {

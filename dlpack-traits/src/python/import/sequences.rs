@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyComplex, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple, PyType};
 
 use crate::dtype::DataType;
 use crate::export::DLPackExport as _;
@@ -67,25 +67,46 @@ pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<
     })
 }
 
-/// Makes an array of NumPy of an item that is a tensor on the processor; `None` for others, and if the
-/// item does not export its elements.
+/// Whether an item is imported. NumPy makes an array of others: of one of TensorFlow, which would end the
+/// process for texts.
 ///
 /// # Errors
 ///
-/// An exit, and a `BufferError` for a tensor without memory, of which NumPy makes an array of arbitrary
-/// values.
+/// Those of [`ObjectKind::of`].
+pub(in crate::python) fn is_imported(item: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(match ObjectKind::of(item)? {
+        ObjectKind::Table => true,
+        ObjectKind::DLPack => !has(&item.get_type(), "__array__")?,
+        _ => false,
+    })
+}
+
+/// Makes an array of NumPy of an item that is a tensor on the processor; `None` for others, and if NumPy
+/// may make an array of an item that does not export its elements.
+///
+/// # Errors
+///
+/// An exit, the error of an item that NumPy does not know, and a `BufferError` for a tensor without
+/// memory, of which NumPy makes an array of arbitrary values.
 fn array_of_tensor<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = item.py();
-    if !matches!(ObjectKind::of(item)?, ObjectKind::Table | ObjectKind::DLPack) {
+    if !is_imported(item)? {
         return Ok(None);
     }
     let tensor = match import_object(item, &ImportOptions::new()) {
-        Err(error) if is_exit(py, &error) || is_without_memory(py, &error)? => return Err(error),
-        tensor => ok_or_discard(py, tensor).filter(|tensor| tensor.device().is_host()),
+        Err(error) => {
+            let raises = is_exit(py, &error)
+                || is_without_memory(py, &error)?
+                || !has(&item.get_type(), "__array__")?;
+            return if raises { Err(error) } else { Ok(ok_or_discard(py, Err(error))) };
+        }
+        Ok(tensor) => Some(tensor).filter(|tensor| tensor.device().is_host()),
     };
-    // NumPy has no `bfloat16`.
-    let tensor = tensor.and_then(|tensor| {
-        if is_of_numpy(tensor.dtype()) { Some(tensor) } else { tensor.cast(DataType::F32).ok() }
+    // NumPy has neither `bfloat16` nor complex numbers of halves.
+    let tensor = tensor.and_then(|tensor| match tensor.dtype() {
+        dtype if is_of_numpy(dtype) => Some(tensor),
+        dtype if dtype.is_complex() => tensor.cast(DataType::COMPLEX64).ok(),
+        _ => tensor.cast(DataType::F32).ok(),
     });
     let Some(tensor) = tensor else { return Ok(None) };
     let storage = ImportedStorage::<AnyElement>::new(tensor).map_err(exchange_error)?;
@@ -142,7 +163,7 @@ pub(in crate::python) fn read_items<'py>(
     // raise.
     let is_bounded = is_list || has(&sequence.get_type(), "__iter__")?;
     within.push(sequence.as_ptr());
-    // The class of the last number; a reference, so that no other class gets its address.
+    // The class of the last number, or of another item that stays; a reference, so that no other class gets its address.
     let (mut ordinary, mut has_numbers) = (None::<Bound<'_, PyType>>, false);
     let (mut all_stay, mut own) = (is_list, Own { items: vec![], is_used: !is_list });
     for (index, item) in items.take(if is_bounded { usize::MAX } else { len }).enumerate() {
@@ -153,11 +174,15 @@ pub(in crate::python) fn read_items<'py>(
         }
         let class = item.get_type();
         let is_number = is_number(&item)?;
-        if is_number || NumPy::is_array_class(&class)? {
+        let is_kept = is_number || is_kept(&item);
+        if is_kept || NumPy::is_array_class(&class)? {
             has_numbers |= is_number;
-            ordinary = if is_number { Some(class) } else { ordinary };
+            ordinary = if is_kept { Some(class) } else { ordinary };
             own.push(item)?;
             continue;
+        }
+        if index % 1024 == 1023 {
+            py.check_signals()?;
         }
         // Before other code runs, which may change the list.
         own.begin(sequence, index)?;
@@ -210,6 +235,14 @@ impl<'py> Own<'py> {
 /// Whether an object is exactly a list or a tuple.
 pub(in crate::python) fn is_list(object: &Bound<'_, PyAny>) -> bool {
     object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>()
+}
+
+/// Whether an object is neither a number nor a sequence that is read: NumPy knows it.
+fn is_kept(object: &Bound<'_, PyAny>) -> bool {
+    object.is_none()
+        || object.is_exact_instance_of::<PyString>()
+        || object.is_exact_instance_of::<PyBytes>()
+        || object.is_exact_instance_of::<PyRange>()
 }
 
 /// Whether an object is a number of Python or of NumPy.
