@@ -1,7 +1,6 @@
 """Bare capsules as arguments of `python::from_dlpack`, and capsules that several
 threads want."""
 
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import dlpack_structs as structs
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, nothing_left, require
+from conftest import check_leaks, nothing_left, require, run_in_a_new_process
 from dlpack_testing import Writable
 
 VERSIONS = pytest.mark.parametrize(
@@ -131,23 +130,19 @@ def race(max_version):
 def test_python_cannot_switch_the_lock_off():
     """`sys` and `sysconfig`, which Python code can replace, do not decide whether to lock.
     Rule L3."""
-    code = """if True:
+    run_in_a_new_process(
+        f"""if True:
         import sys, sysconfig
 
         sys._is_gil_enabled = lambda: True
         sysconfig.get_config_var = lambda name: 0
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
         from test_import_capsules import race
 
         race(None)
         race((1, 0))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
     )
-    assert done.returncode == 0, (done.returncode, done.stderr)
 
 
 def counts(*objects):

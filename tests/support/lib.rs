@@ -11,6 +11,17 @@ pub mod counted;
 pub mod foreign;
 pub mod random;
 
+/// Whether a sanitizer, which reports leaks and keeps freed memory, runs the tests: then `what` is
+/// skipped, and named.
+#[must_use]
+pub fn skips_under_a_sanitizer(what: &str) -> bool {
+    let is_sanitized = std::env::var_os("DLPACK_SANITIZED").is_some();
+    if is_sanitized {
+        eprintln!("SKIPPED under a sanitizer: {what}");
+    }
+    is_sanitized
+}
+
 pub use dlpack_hostile as hostile;
 #[cfg(target_os = "linux")]
 pub use dlpack_hostile::guarded;

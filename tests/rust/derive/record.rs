@@ -202,8 +202,8 @@ fn access_is_that_of_the_storage() {
     assert_eq!(tensor.record_type(), Particle::RECORD);
     assert_eq!(OwnedTensor::from_vec(particles()).record_type(), Particle::RECORD);
     let printed = format!("{:?} {:?}", Particle::ID, shared.field(Particle::ID));
-    assert_eq!(printed.matches("Field(").count(), 2, "{printed}");
-    assert!(printed.contains("FieldTensor("), "{printed}");
+    assert!(printed.starts_with("Field(FieldType"), "{printed}");
+    assert!(printed.contains("FieldTensor(FieldType"), "{printed}");
 }
 
 #[test]

@@ -322,6 +322,7 @@ fn large_copies_are_made_to_huge_pages() {
         assert!(copy.len() == LEN && copy.iter().all(|&number| number == 1));
         assert!(prefers_huge_pages(copy[LEN / 2..].as_ptr().addr()));
     }
+    exported.delete(Farewell::Plain);
 }
 
 /// Whether the pages at an address have the advice: `hg` in `/proc/self/smaps`.

@@ -27,8 +27,7 @@ pub(super) fn resident() -> Option<usize> {
     if cfg!(miri) {
         return None;
     }
-    if std::env::var_os("DLPACK_SANITIZED").is_some() {
-        eprintln!("SKIPPED: resident memory, because a sanitizer keeps what is freed");
+    if dlpack_tests::skips_under_a_sanitizer("resident memory") {
         return None;
     }
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
