@@ -275,4 +275,4 @@ def test_recursion_is_not_a_refusal():
             testing.import_tensor(Recursive())
     finally:
         sys.setrecursionlimit(before)
-    assert 0 < len(calls) < 40
+    assert 0 < len(calls) < 100
