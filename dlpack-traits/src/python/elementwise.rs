@@ -328,7 +328,7 @@ fn returned<'py, R: Readable + Send + 'static>(
 }
 
 /// The highest kinds of the arrays among the operands, and of the types of a function.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Highest {
     of_arrays: Option<Kind>,
     of_types: Option<Kind>,

@@ -48,7 +48,8 @@ use crate::python::numpy::NumPy;
 /// An array that meets the type is passed as it is, zero-copy. A tensor of any library with another
 /// numeric dtype is copied in Rust, in one pass. NumPy makes an array of every other object, and of
 /// an array that its library does not export: in another byte order, or of a field of a packed
-/// record. Tensors in a list are converted as each is, and integers in it keep their values if `T` is stated. A numeric array without elements converts to any numeric dtype. Otherwise values are kept:
+/// record. Tensors in a list are converted as each is, and integers in it keep their values if `T` is
+/// stated. A numeric array without elements converts to any numeric dtype. Otherwise values are kept:
 ///
 /// | from | to | |
 /// |---|---|---|

@@ -130,12 +130,14 @@ fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64
         let mut sum = 0_u64;
         for item in object.try_iter()? {
             let item = item?;
-            let nbytes = match () {
-                () if item.is_instance_of::<PyFloat>() => 8,
-                () if item.is_instance_of::<PyBool>() => 1,
-                () if item.is_instance_of::<PyInt>() => 8,
-                () if item.is_instance_of::<PyComplex>() => 16,
-                () => nbytes_of(&item, most.saturating_sub(sum), depth.saturating_add(1))?.max(1),
+            let nbytes = if item.is_instance_of::<PyBool>() {
+                1
+            } else if item.is_instance_of::<PyFloat>() || item.is_instance_of::<PyInt>() {
+                8
+            } else if item.is_instance_of::<PyComplex>() {
+                16
+            } else {
+                nbytes_of(&item, most.saturating_sub(sum), depth.saturating_add(1))?.max(1)
             };
             sum = sum.saturating_add(nbytes);
             if sum > most {

@@ -14,7 +14,7 @@ use crate::dtype::DataType;
 use crate::export::DLPackExport as _;
 use crate::import::{AnyElement, ImportedStorage, is_of_numpy};
 use crate::python::convert::{
-    class_name, exchange_error, is_exit, is_without_memory, ok_or_discard, ok_unless_exit,
+    class_name, discard, exchange_error, is_exit, is_without_memory, ok_unless_exit,
 };
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
@@ -98,7 +98,11 @@ fn array_of_tensor<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, 
             let raises = is_exit(py, &error)
                 || is_without_memory(py, &error)?
                 || !has(&item.get_type(), "__array__")?;
-            return if raises { Err(error) } else { Ok(ok_or_discard(py, Err(error))) };
+            if raises {
+                return Err(error);
+            }
+            discard(py, error);
+            return Ok(None);
         }
         Ok(tensor) => Some(tensor).filter(|tensor| tensor.device().is_host()),
     };
