@@ -175,9 +175,11 @@ fn documents(root: &Path, sources: &Sources) -> Outcome<Vec<String>> {
                 continue;
             }
             let mut found = Vec::new();
-            let links = line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+            let definition = line.strip_prefix('[').and_then(|rest| rest.split("]: ").nth(1));
+            let links = line.split("](").skip(1).chain(definition);
             found.extend(
                 links
+                    .filter_map(|rest| rest.split([')', '#']).next())
                     .filter(|link| is_broken(folder, link))
                     .map(|link| format!("the link `{link}` leads nowhere")),
             );
