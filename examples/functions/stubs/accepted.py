@@ -44,7 +44,8 @@ def arrays(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     norms: NDArray[np.float32] = array_functions.row_norms(matrix.T)
     indexes: NDArray[np.int64] = array_functions.transposed(np.zeros((2, 3), np.int64))
     finite: NDArray[np.bool_] = array_functions.is_finite(norms)
-    print(norms.sum(), indexes.shape, finite)
+    lengths = array_functions.hypot(matrix, 1)
+    print(norms.sum(), indexes.shape, finite, lengths)
     return array_functions.normalized(matrix=matrix)
 
 

@@ -125,6 +125,9 @@ from numpy.typing import NDArray
 def norms(x: Annotated[_SupportsDLPack, "float32", "2 dimensions"], *, scale: float = 1) -> NDArray[float32]: ...
 def scaled(n: int, x: Annotated[_SupportsDLPack, "float32", "2 dimensions"], y: _SupportsDLPack) -> _Array: ...
 def made(n: int) -> _Array: ...
+def hypot(x: float, *, out: _SupportsDLPack | None = None) -> _Array: ...
+def total(é: int, *arrays, **rest) -> None: ...
+async def later(x: _SupportsDLPack, *arrays) -> _Array: ...
 """
 
 
@@ -135,6 +138,10 @@ def test_the_types_of_arrays_are_defined():
     assert 'x: Annotated[_SupportsDLPack, "float32", "2 dimensions"], *, scale' in text
     assert 'x: Annotated[_Array, "float32", "2 dimensions"], y: _SupportsDLPack) -> _Array' in text
     assert "def made(n: int) -> Any: ..." in text
+    # mypy could not solve the type of an array that is left out.
+    assert "out: _SupportsDLPack | None = None) -> Any" in text
+    assert "def total(é: int, *arrays: Any, **rest: Any) -> None" in text
+    assert "async def later(x: _Array, *arrays: Any) -> _Array" in text
     assert "import Any" in text and text.count("import NDArray") == 1
     compile(text, "functions.pyi", "exec")
     assert stubs.complete(text, types.ModuleType("functions")) == text

@@ -107,7 +107,7 @@ def heaviest(particles: NDArray[void], count: SupportsIndex) -> NDArray[void]:
     Returns the heaviest particles, in descending order.
     """
 
-def hypot(x: ArrayLike, y: ArrayLike, *, out: Annotated[_Array, "any dtype", "any dimensions"] | None = None, threads: SupportsIndex = 1) -> _Array:
+def hypot(x: ArrayLike, y: ArrayLike, *, out: Annotated[_SupportsDLPack, "any dtype", "any dimensions"] | None = None, threads: SupportsIndex = 1) -> Any:
     """
     `hypot(x, y, *, out=None, threads=1)`
 

@@ -150,16 +150,24 @@ def complete(stub: str, module: ModuleType) -> str:
 
 
 def with_arrays(stub: str) -> str:
-    """Gives the first array that a function takes the type of its result, if that is `_Array`."""
-    lines = stub.splitlines()
-    edits = []
+    """Gives the first array that a function takes the type of its result, if that is `_Array`. An array that
+    may be left out leaves the type of the result open. PyO3 writes no type of `*args`."""
+    # The places are counted in bytes of UTF-8.
+    lines = [line.encode() for line in stub.splitlines()]
+    edits: list[tuple[ast.Name | ast.arg, str]] = []
     for node in ast.walk(ast.parse(stub)):
-        if not isinstance(node, ast.FunctionDef) or node.returns is None:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
-        results = named(node.returns, "_Array")
+        for rest in (node.args.vararg, node.args.kwarg):
+            if rest is not None and rest.annotation is None:
+                edits.append((rest, f"{rest.arg}: Any"))
+        results = [] if node.returns is None else named(node.returns, "_Array")
         if not results:
             continue
-        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        positional = [*node.args.posonlyargs, *node.args.args]
+        required = positional[: len(positional) - len(node.args.defaults)]
+        named_only = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        arguments = required + [argument for argument, default in named_only if default is None]
         given = [argument.annotation for argument in arguments if argument.annotation]
         if any(named(annotation, "_Array") for annotation in given):
             continue
@@ -169,10 +177,10 @@ def with_arrays(stub: str) -> str:
         else:
             edits += [(name, "Any") for name in results]
     # From the last to the first, so that the places before stay valid.
-    for name, text in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset))[::-1]:
-        line = lines[name.lineno - 1]
-        lines[name.lineno - 1] = line[: name.col_offset] + text + line[name.end_col_offset :]
-    return "\n".join(lines) + "\n"
+    for place, text in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset))[::-1]:
+        line = lines[place.lineno - 1]
+        lines[place.lineno - 1] = line[: place.col_offset] + text.encode() + line[place.end_col_offset :]
+    return b"\n".join(lines).decode() + "\n"
 
 
 def named(node: ast.expr, name: str) -> list[ast.Name]:
