@@ -243,6 +243,40 @@ def test_operators_with_tensors_are_those_of_the_array(class_, name):
             assert found == expected, (function, type(arguments[0]))
 
 
+@CLASSES
+def test_operators_with_objects_that_come_before_an_array(class_):
+    """Their methods are called first, as they are for an array of NumPy."""
+    one = numpy.array([[1, 2], [3, 4]], "int64")
+    ours, matrix = of(class_, one), numpy.matrix(one)
+    assert numpy.array_equal(matrix * ours, matrix * one) and type(ours * matrix) is numpy.matrix
+    assert numpy.array_equal(ours * matrix, one * matrix)
+    require("scipy")
+    import scipy.sparse
+
+    sparse = scipy.sparse.csr_matrix(one)
+    assert (sparse / ours).toarray().tolist() == (sparse / one).toarray().tolist()
+    for function in [operator.add, operator.sub, operator.matmul]:
+        for arguments in [(ours, sparse), (sparse, ours)]:
+            theirs = tuple(one if given is ours else given for given in arguments)
+            found, expected = function(*arguments), function(*theirs)
+            assert type(found) is type(expected), (function, arguments)
+            assert numpy.array_equal(found, expected), (function, arguments)
+
+
+@CLASSES
+def test_operators_with_columns_are_those_of_the_array(class_):
+    pandas = require("pandas")
+    one = numpy.array([1, 2, 3])
+    ours, series = of(class_, one), pandas.Series([1, 3, 2])
+    for function in [operator.add, operator.sub, operator.mod, operator.lt, operator.eq]:
+        for arguments in [(ours, series), (series, ours), (ours, pandas.Index(series))]:
+            theirs = tuple(one if given is ours else given for given in arguments)
+            found, expected = function(*arguments), function(*theirs)
+            assert list(found) == list(expected) and type(found) is type(expected), (function, arguments)
+    series += ours
+    assert series.tolist() == [2, 5, 5]
+
+
 def plain(function, arguments):
     try:
         return numpy.asarray(function(*arguments)).tolist()

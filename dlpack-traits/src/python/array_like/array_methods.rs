@@ -7,6 +7,7 @@
 use core::ffi::CStr;
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 use pyo3::{Borrowed, intern};
 
@@ -28,7 +29,8 @@ macro_rules! of_array {
                     object: Borrowed<'_, 'static, PyAny>,
                     arguments: Arguments<'_>,
                 ) -> Returned {
-                    call($name, object, arguments)
+                    static OPERATOR: PyOnceLock<Operator> = PyOnceLock::new();
+                    call($name, &OPERATOR, object, arguments)
                 }
             }
 
@@ -67,40 +69,51 @@ pub(super) fn install(class: &Bound<'_, PyType>) -> PyResult<()> {
 
 /// Calls a method of the array of an object. A method that changes the array in place and
 /// returns it, such as `__iadd__`, returns the object.
+///
+/// An operator is applied to the array, so that Python decides whose method it calls first, as for two
+/// arrays: that of a matrix, or of a tensor of PyTorch, is not the one of the array.
 fn call(
     name: &'static CStr,
+    operator: &'static PyOnceLock<Operator>,
     object: Borrowed<'_, 'static, PyAny>,
     arguments: Arguments<'_>,
 ) -> Returned {
     let (py, name) = (object.py(), name.to_str().unwrap_or_default());
     let array = array_of(object)?;
     let arguments = PyTuple::new(py, arguments.all_positional(py))?;
-    let result = array.getattr(name)?.call1(&arguments)?;
-    if result.is(py.NotImplemented()) && arguments.len() == 1 && !name.starts_with("__i") {
-        return by_operator(name, &array, &arguments.get_item(0)?, result);
+    if arguments.len() == 1 {
+        let Operator { function, is_reflected } =
+            operator.get_or_try_init(py, || Operator::of(py, name))?;
+        if let Some(function) = function {
+            let (left, right) = (array, arguments.get_item(0)?);
+            let operands = if *is_reflected { (right, left) } else { (left, right) };
+            return function.bind(py).call1(operands);
+        }
     }
+    let result = array.getattr(name)?.call1(&arguments)?;
     Ok(if result.is(&array) { object.to_owned() } else { result })
 }
 
-/// Applies an operator for which the array returned `NotImplemented`, so that Python calls the method
-/// of the other operand, such as a tensor of PyTorch, with the array. With the object itself, whose
-/// type PyTorch does not accept, Python would then compare identities. Returns `not_implemented` for
-/// a method that is not one of an operator.
-#[cold]
-fn by_operator(
-    name: &str,
-    array: &Bound<'static, PyAny>,
-    other: &Bound<'static, PyAny>,
-    not_implemented: Bound<'static, PyAny>,
-) -> Returned {
-    let operators = array.py().import(intern!(array.py(), "operator"))?;
-    if let Some(operator) = operators.getattr_opt(name)? {
-        return operator.call1((array, other));
-    }
-    let direct = name.replacen("__r", "__", 1);
-    match operators.getattr_opt(direct.as_str())? {
-        Some(operator) => operator.call1((other, array)),
-        None => Ok(not_implemented),
+/// The function of Python that applies the operator of a method.
+struct Operator {
+    /// `None` for a method of no operator, or of one that changes the array.
+    function: Option<Py<PyAny>>,
+    /// Whether the array is the right operand.
+    is_reflected: bool,
+}
+
+impl Operator {
+    fn of(py: Python<'_>, name: &str) -> PyResult<Self> {
+        let (operators, builtins) = (py.import("operator")?, py.import("builtins")?);
+        let find = |name: &str| match name {
+            "__divmod__" => builtins.getattr_opt("divmod"),
+            "__getitem__" | "__contains__" | "__delitem__" => Ok(None),
+            name if name.starts_with("__i") => Ok(None),
+            name => operators.getattr_opt(name),
+        };
+        let (direct, reflected) = (find(name)?, find(&name.replacen("__r", "__", 1))?);
+        let is_reflected = direct.is_none();
+        Ok(Self { function: direct.or(reflected).map(Bound::unbind), is_reflected })
     }
 }
 
