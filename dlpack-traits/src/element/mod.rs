@@ -56,6 +56,7 @@ pub use record::{FieldType, RecordType};
     label = "no DLPack data type code for this type",
     note = "element types are `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64` and `Complex<f32 or f64>`",
     note = "an array of one of these, such as `[f32; 3]`, is an element with an axis, and a newtype of an element is one if it derives `Element`",
+    note = "a `#[repr(C)]` struct of several elements is one if it derives `dlpack_traits::Record`",
     note = "the rows of a `Vec<Vec<T>>` each lie apart, and a tensor is one piece of memory: hold all in one `Vec<T>`, such as `rows.concat()` makes",
     note = "DLPack has no characters, and no integers of 128 bits",
     note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`",
