@@ -9,6 +9,9 @@ mod overlap;
 pub(crate) use overlap::are_nested;
 pub use overlap::may_overlap;
 
+#[cfg(feature = "pyo3")]
+use alloc::borrow::Cow;
+
 use crate::error::Error;
 
 /// The maximum number of dimensions of a tensor in this crate: NumPy's limit.
@@ -192,6 +195,26 @@ pub(crate) fn offset_of(number: i64, shape: &[i64], strides: &[i64]) -> i64 {
         left = outer;
     }
     offset
+}
+
+/// The shape to which two shapes are broadcast; `None` if they differ in a dimension, and neither is 1.
+#[cfg(feature = "pyo3")]
+pub(crate) fn broadcast<'a>(first: &[i64], second: &'a [i64]) -> Option<Cow<'a, [i64]>> {
+    if first.is_empty() || first == second {
+        return Some(Cow::Borrowed(second));
+    }
+    let (longer, shorter) =
+        if first.len() < second.len() { (second, first) } else { (first, second) };
+    let mut shape = longer.to_vec();
+    for (to, &dim) in shape.iter_mut().rev().zip(shorter.iter().rev()) {
+        match (*to, dim) {
+            (same, dim) if same == dim => {}
+            (1, dim) => *to = dim,
+            (_, 1) => {}
+            _ => return None,
+        }
+    }
+    Some(Cow::Owned(shape))
 }
 
 #[cfg(test)]

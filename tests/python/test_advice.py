@@ -50,7 +50,7 @@ MAKE = {
 
 
 # In a message, and in the sources, where parts of it are in braces.
-EXPRESSION = r"`((?:\.[a-z]|x[.\[]|x !=|x\{part\}|\{(?:real|array|x)\}|\[x|numpy\.|torch\.|cupy\.|dpnp\.)[^`\"]*)`"
+EXPRESSION = r"`((?:\.[a-z]|x[.\[]|x !=|x\{part\}|\{(?:real|array|x)\}|\[x|\[\*x|\[numpy\.|numpy\.|torch\.|cupy\.|dpnp\.)[^`\"]*)`"
 
 
 def advised(function, wrong, exceptions=(TypeError, ValueError, BufferError, AttributeError)):
@@ -247,10 +247,13 @@ def test_advice_for_a_tensor_that_is_not_exported():
 
 def test_advice_for_columns_of_arrow_that_are_not_exported():
     pyarrow = require("pyarrow")
-    for given in [pyarrow.array([1, None]), pyarrow.array([1, 2]).dictionary_encode()]:
-        [(advice, made)], _ = advised(lambda x: arguments.converted(x, "bool"), given)
-        assert advice == "numpy.asarray(x).astype('bool')"
-        assert arguments.converted(made, "bool").tolist() == [True, True]
+    given = pyarrow.array([1, 2]).dictionary_encode()
+    [(advice, made)], _ = advised(lambda x: arguments.converted(x, "bool"), given)
+    assert advice == "numpy.asarray(x).astype('bool')"
+    assert arguments.converted(made, "bool").tolist() == [True, True]
+    # NumPy makes a missing value `True`.
+    [(advice, made)], _ = advised(lambda x: arguments.converted(x, "bool"), pyarrow.array([1, None]))
+    assert (advice, made.to_pylist()) == ("x.fill_null(0)", [1, 0])
 
 
 def test_advice_for_a_tensor_of_paddle_with_a_gradient():
@@ -574,9 +577,23 @@ def test_no_conversion_is_advised_for_text():
 
 
 def test_advice_for_one_array_in_place_of_a_list():
-    [(advice, made)], _ = advised(arguments.listed, floats(2, 3))
-    arguments.listed(made)
-    EXECUTED.add(advice)
+    for given in [floats(2, 3), {"a": floats(2), "b": floats(3)}.values()]:
+        [(advice, made)], _ = advised(arguments.listed, given)
+        arguments.listed(made)
+        EXECUTED.add(advice)
+
+
+def test_advice_for_a_type_that_only_pytorch_has():
+    require("torch")
+    for function, given in [
+        (arguments.bfloats, np.arange(3.0)[::-1]),
+        (arguments.converted_bf16, np.array([1, 2], ">c16")),
+        (arguments.converted_bf16, np.array([1 + 2j, 3], "c8")),
+    ]:
+        [(advice, made)], _ = advised(function, given)
+        assert made.tolist() == given.real.tolist()
+        function(made)
+        EXECUTED.add(advice)
 
 
 def test_advice_for_a_device():
@@ -615,6 +632,7 @@ def test_every_expression_of_the_sources_was_evaluated():
     test_advice_for_an_array_that_jax_does_not_export()
     test_advice_for_a_negated_tensor()
     test_advice_for_one_array_in_place_of_a_list()
+    test_advice_for_a_type_that_only_pytorch_has()
     test_advice_for_a_device()
     test_advice_of_an_import_for_what_numpy_does_not_export(testing.import_tensor)
     test_advice_for_dates_of_another_byte_order()

@@ -10,7 +10,7 @@ import weakref
 
 import pytest
 from conftest import check_leaks, require, run_in_a_new_process
-from dlpack_testing import Frozen, arguments
+from dlpack_testing import Frozen, OnDevice, arguments, elementwise
 
 require("numpy")
 import numpy as np
@@ -135,9 +135,10 @@ class Exports:
         ("convert_floats", ["1"], "expected float32, got <U1 in `list`; pass numbers"),
         ("convert_floats", None, "expected float32, got `NoneType`; pass numbers"),
         ("convert_floats", {1}, "expected float32, got `set`; pass numbers"),
-        ("convert_floats", {"a": 1}, r"got the mapping `dict`; pass its values, .*`\[\*x\.values\(\)\]`"),
+        ("convert_floats", {"a": 1}, r"got the mapping `dict`; pass a list of its values, `list"),
         ("convert_floats", iter([1.0]), "expected float32, got `list_iterator`; pass numbers"),
         ("convert_floats", [None], "expected float32, got `list`; pass numbers"),
+        ("convert_floats", [1, None], "expected float32, got `list`; pass numbers"),
         ("convert_floats", np.array(["2020"], "M8[Y]"), r"got an array of datetime64\[Y\]"),
         ("convert_floats", np.array([None]), "expected float32, got an array of object"),
         ("convert_floats", np.ndarray, "the object is the class `numpy.ndarray`"),
@@ -552,7 +553,7 @@ def test_masks_in_sequences_of_any_class_are_refused():
         [weakref.proxy(masked)],
         [PassesOn(masked)],
     ]:
-        with pytest.raises(TypeError, match="without masked elements.*pass arrays without a mask"):
+        with pytest.raises(TypeError, match="without masked elements.*pass (arrays without a mask|`.numpy.ma.filled)"):
             arguments.converted(x, "float64")
     for of in [Again, AgainList, PassesOn]:
         assert arguments.converted([of([1.0, 2.0])], "float64").tolist() == [[1, 2]]
@@ -631,7 +632,7 @@ def test_a_mapping_is_not_its_keys(of):
     """NumPy reads the keys of some mappings."""
     x = of({10: 1.0, 20: 2.0})
     for given in [x, [x, x], (x,)]:
-        with pytest.raises(TypeError, match=r"got the mapping `.*`; pass its values"):
+        with pytest.raises(TypeError, match=r"got the mapping `.*`; pass a list of its values"):
             arguments.converted(given, "float64")
     assert arguments.converted([*x.values()], "float64").tolist() == [1, 2]
 
@@ -701,6 +702,39 @@ def test_long_doubles_are_rounded_once():
         arguments.converted(np.array([two**200]), "float32")
 
 
+class Computes:
+    """As `dask.delayed(value)()`."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __dask_graph__(self):
+        return {}
+
+    def compute(self):
+        return self.value
+
+
+def test_a_computed_tensor_is_converted_as_the_tensor_is():
+    torch = require("torch")
+    freed = torch.ones(3)
+    freed.untyped_storage().resize_(0)
+    for given in [Computes(freed), [Computes(freed)], Computes([freed])]:
+        with pytest.raises(BufferError, match="data is NULL"):
+            arguments.convert_floats(given)
+    half = torch.ones(2, dtype=torch.bfloat16)
+    for given in [Computes(half), [Computes(half)], Computes([half])]:
+        assert arguments.convert_floats(given)[0] == [1, 1]
+
+
+def test_masks_in_a_computed_list_are_refused():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for given in [Computes([masked]), [Computes([masked])], [Computes(masked)], Computes(masked)]:
+        with pytest.raises(TypeError, match="without masked elements"):
+            arguments.converted(given, "float64")
+    assert arguments.converted(Computes([np.uint64(5), 2**60 + 1]), "int64").tolist() == [5, 2**60 + 1]
+
+
 def test_tensors_in_a_list_are_converted_as_each_is():
     torch = require("torch")
     gradient = torch.ones(2, requires_grad=True)
@@ -712,8 +746,8 @@ def test_tensors_in_a_list_are_converted_as_each_is():
     assert arguments.converted([halves], "complex64").tolist() == [[1 + 2j]]
 
 
-def test_texts_of_tensorflow_in_a_list_are_not_exported():
-    """TensorFlow would end the process. It cannot be imported beside Paddle."""
+def test_tensors_of_tensorflow_in_a_list():
+    """The export of a text would end the process. TensorFlow cannot be imported beside Paddle."""
     if importlib.util.find_spec("tensorflow") is None:
         require("tensorflow")
     run_in_a_new_process(
@@ -727,6 +761,9 @@ for call in [lambda: arguments.converted([text], "float32"), lambda: arguments.f
     except TypeError:
         continue
     raise AssertionError("accepted")
+half = tensorflow.constant([1.5, 2], "bfloat16")
+assert arguments.convert_floats([*half])[0] == [1.5, 2]
+assert arguments.convert_floats([half, [1, 2]])[0] == [1.5, 2, 1, 2]
 """,
         timeout=100,
     )
@@ -879,6 +916,40 @@ def test_freed_memory_is_not_converted():
     for function in [arguments.floats, arguments.convert_floats, arguments.convert_any]:
         with pytest.raises(BufferError, match="data is NULL"):
             function(freed)
-    for function in [arguments.convert_floats, arguments.convert_any]:
-        with pytest.raises(BufferError, match="data is NULL"):
-            function([freed])
+    for function in [arguments.convert_floats, arguments.convert_any, elementwise.halved]:
+        for given in [[freed], weakref.proxy(freed), [weakref.proxy(freed)]]:
+            with pytest.raises(BufferError, match="data is NULL"):
+                function(given)
+
+
+def test_tensors_in_a_list_are_converted_as_each_is():
+    """Also those that NumPy does not know, and those that it takes for one object."""
+    torch, jax = require("torch"), require("jax")
+    half, one = jax.numpy.array(1.5, "bfloat16"), torch.ones(2)
+    assert arguments.convert_floats([half, 1])[0] == [1.5, 1]
+    assert arguments.convert_floats([jax.numpy.ones(2, "bfloat16"), [1, 2]])[0] == [1, 1, 1, 2]
+    assert arguments.convert_floats([weakref.proxy(one), one.bfloat16()])[0] == [1, 1, 1, 1]
+    assert arguments.convert_floats([OnDevice(3)])[0] == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(ValueError, match="expected host memory, got an item on cuda:0; pass a copy"):
+        arguments.convert_floats([PassesOn(OnDevice(2))])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
+def test_no_cast_is_advised_that_makes_arbitrary_values(dtype):
+    """NumPy casts what is missing, infinite or too large to any integer."""
+    given = [np.array([1.0, np.nan]), np.array([-np.inf]), [1, float("nan")]]
+    if dtype != "bool":
+        given += [np.array([1e300]), np.array([-(2.0**64)], "f4"), np.array([2.0**64], "f4")]
+    given += [np.array([1j, np.nan]), [1j, float("inf")]]
+    for x in given:
+        with pytest.raises(TypeError, match=f"missing or beyond the range of {dtype}: replace them"):
+            arguments.converted(x, dtype)
+    for x in [np.array([1.5, 255.9]), np.array([-0.5])]:
+        with pytest.raises(TypeError, match=f"convert with `.astype..{dtype}..`$"):
+            arguments.converted(x, dtype)
+    for x in [np.array([256]), np.array([-1, 0], "i1"), np.array([1 << 63], "u8"), np.array([np.nan])]:
+        with pytest.raises(TypeError, match="expected uint8, got .* beyond the range of uint8"):
+            arguments.bytes(x)
+    for x in [np.array([0, 255]), np.array([127], "i1"), np.array([255.5])]:
+        with pytest.raises(TypeError, match="expected uint8, got .*; convert with `.astype.'uint8'.`"):
+            arguments.bytes(x)

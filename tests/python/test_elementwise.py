@@ -132,6 +132,15 @@ def test_functions_of_floats_compute_integers_beyond_64_bits(number):
     assert functions.hypot(number, 1) == abs(float(number))
 
 
+def test_an_error_of_several_arguments_has_the_number_of_one():
+    ones = np.ones(2, "f4")
+    for given in [2.5, np.int64(2)]:
+        with pytest.raises(TypeError, match="^argument 2: expected int32, got (float64|int64)"):
+            testing.elementwise.power(ones, given)
+    with pytest.raises(OverflowError, match="^argument 2: expected int32, got a number that does"):
+        testing.elementwise.power(ones, 3_000_000_000)
+
+
 @pytest.mark.parametrize(
     "x",
     [[1.0, 3.0], (1.0,), range(3), array.array("d", [1.0]), memoryview(array.array("d", [1.0])), 2.0],

@@ -1,7 +1,9 @@
 """Functions with typed array arguments: values, exceptions, and who releases what."""
 
 import _thread
+import array
 import collections
+import ctypes
 import gc
 import operator
 import re
@@ -309,6 +311,16 @@ class UnusualSize:
         return [1.0][index]
 
 
+class OfShape:
+    """As a data frame, or an image, whose size is that of the image."""
+
+    def __init__(self, shape):
+        self.shape = self.size = shape
+
+    def __array__(self, dtype=None, copy=None):
+        return np.zeros(self.shape, dtype)
+
+
 class Small(int):
     """A number that says that it is smaller than others."""
 
@@ -344,6 +356,10 @@ def test_a_bound_counts_the_elements_of_a_broadcast():
         [[]] * 1025,
         [Exports(np.broadcast_to(np.float32(1), 257))],
         ([Exports(np.ones(200, "f4"))], [Exports(np.ones(200, "f4"))]),
+        array.array("d", range(129)),
+        ((ctypes.c_double * 13) * 10)(),
+        OfShape((33, 32)),
+        [OfShape((33, 32))],
     ]:
         with pytest.raises(ValueError, match="1024 bytes"):
             arguments.at_most(x)
@@ -354,6 +370,9 @@ def test_a_bound_counts_the_elements_of_a_broadcast():
         arguments.at_most(np.ones(1, "f4").__dlpack__())
     with pytest.raises(TypeError, match="numbers"):
         arguments.at_most(None)
+    # NumPy makes texts of the size of the largest one.
+    with pytest.raises(TypeError, match="expected numbers, got `str` in `list`"):
+        arguments.at_most(["a" * 1000] + [""] * 10)
 
 
 def test_a_list_does_not_believe_its_subclass():

@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 from conftest import check_leaks, require
+from dlpack_testing import Sample
 from dlpack_testing import kept as kept_module
 
 require("numpy")
@@ -75,6 +76,31 @@ def test_indices_beyond_the_array():
     with pytest.raises(ValueError, match="an axis of 0 dimensions"):
         scalar[0]
     assert scalar.permute([]) == 1.0
+
+
+def test_a_kept_tensor_keeps_the_memory_that_its_owner_replaces():
+    torch = require("torch")
+    replace = [
+        lambda layer: layer.half(),
+        lambda layer: layer.double(),
+        lambda layer: layer.weight.set_(torch.zeros(1)),
+        lambda layer: setattr(layer.weight, "data", torch.zeros(3)),
+    ]
+    for change in replace:
+        layer = torch.nn.Linear(300, 1000, bias=False)
+        before = layer.weight.detach().clone()
+        kept, part = Kept(layer.weight, torch), Kept(layer.weight[::2], torch)
+        sample = Sample.from_dlpack(layer.weight)
+        with torch.no_grad():
+            change(layer)
+        gc.collect()
+        _other = [torch.full((300, 1000), 7.0) for _ in range(4)]
+        assert torch.equal(kept.permute([0, 1]), before)
+        assert torch.equal(part.permute([0, 1]), before[::2])
+        assert torch.equal(torch.from_dlpack(sample), before)
+    tensor = torch.zeros(3)
+    Kept(tensor, torch).permute([0])[0] = 5
+    assert tensor[0] == 5
 
 
 @pytest.mark.parametrize("library", ["torch", "jax"])

@@ -17,16 +17,17 @@ use crate::dtype::DataType;
 use crate::element::{Complex, Element, Readable};
 use crate::export::{DLPackExport, OwnedTensor};
 use crate::import::{
-    Arguments, CastError, ElementFn, ImportedTensor, Kind, Map, is_widened, kind_of,
+    Arguments, CastError, ElementFn, ImportedTensor, Kind, Map, is_allowed, is_widened, kind_of,
 };
 use crate::python::argument::{
-    Convert, Passed, PyTensor, PyTensorMut, Shape, of_dtypes, or_with_missing, range_of,
+    Convert, Passed, PyTensor, PyTensorMut, Shape, in_place, of_dtypes, or_with_missing, range_of,
 };
 use crate::python::convert::{Bounded, ok_unless_exit};
 use crate::python::import::advice::Library;
 use crate::python::interpreter::detached_if;
 use crate::python::numpy::NumPy;
 use crate::python::result::{IntoPython, PyLike};
+use crate::strides::broadcast;
 
 /// Applies a function of elements to arrays: of any library, in any layout, broadcast by NumPy's rules,
 /// and mixed with numbers.
@@ -226,7 +227,7 @@ impl<'py, const N: usize> Elementwise<'py, N> {
                 types.get(at).is_some_and(|&to| operand.fits(to, self.highest(types)))
             };
             if !self.accepted.iter().any(fits) {
-                return operand.dtype_error(self.py, &accepted(at));
+                return of_argument::<N>(at, operand.dtype_error(self.py, &accepted(at)));
             }
         }
         let list = |types: &mut dyn Iterator<Item = DataType>| {
@@ -246,6 +247,13 @@ impl<const N: usize> fmt::Debug for Elementwise<'_, N> {
     }
 }
 
+/// The error with the number of the argument, if there are several.
+#[cold]
+fn of_argument<const N: usize>(at: usize, error: PyErr) -> PyErr {
+    let place = format!("argument {}", at.saturating_add(1));
+    if N > 1 { Python::attach(|py| in_place(py, &place, error)) } else { error }
+}
+
 /// The operands that are not used as they are: converted to the types of a function, or repeated to a shape.
 fn made_for<const N: usize>(
     operands: &[Operand<'_>; N],
@@ -253,10 +261,10 @@ fn made_for<const N: usize>(
     shape: &[i64],
 ) -> PyResult<[Option<ImportedTensor>; N]> {
     let mut all = [const { None }; N];
-    for ((to, operand), &dtype) in all.iter_mut().zip(operands).zip(types) {
+    for (at, ((to, operand), &dtype)) in all.iter_mut().zip(operands).zip(types).enumerate() {
         let made = operand.converted(dtype).map_err(|error| match error {
             CastError::Tensor(error) => error.into(),
-            _ => operand.does_not_fit(dtype),
+            _ => of_argument::<N>(at, operand.does_not_fit(dtype)),
         })?;
         let tensor = made.as_ref().unwrap_or_else(|| operand.tensor());
         *to = if tensor.shape() == shape { made } else { Some(tensor.repeated(shape)?) };
@@ -274,25 +282,6 @@ fn chosen<'a, const N: usize>(
         let made = made.next().and_then(Option::as_ref);
         made.unwrap_or_else(|| operand.tensor())
     })
-}
-
-/// The shape to which two shapes are broadcast; `None` if they differ in a dimension, and neither is 1.
-fn broadcast<'a>(first: &[i64], second: &'a [i64]) -> Option<Cow<'a, [i64]>> {
-    if first.is_empty() || first == second {
-        return Some(Cow::Borrowed(second));
-    }
-    let (longer, shorter) =
-        if first.len() < second.len() { (second, first) } else { (first, second) };
-    let mut shape = longer.to_vec();
-    for (to, &dim) in shape.iter_mut().rev().zip(shorter.iter().rev()) {
-        match (*to, dim) {
-            (same, dim) if same == dim => {}
-            (1, dim) => *to = dim,
-            (_, 1) => {}
-            _ => return None,
-        }
-    }
-    Some(Cow::Owned(shape))
 }
 
 #[cold]
@@ -448,8 +437,9 @@ impl<'py> Operand<'py> {
                         return self.does_not_fit(to);
                     }
                 }
-                // NumPy makes an array of objects of a large `int`.
-                let library = (*dtype != tensor.dtype()).then_some(Library::Unknown);
+                // A conversion drops a part of the number. NumPy makes an array of objects of a large `int`.
+                let is_lost = !expected.iter().any(|&to| is_allowed(*dtype, to));
+                let library = (is_lost || *dtype != tensor.dtype()).then_some(Library::Unknown);
                 let passed = Passed { object: object.bind(py), library };
                 of_dtypes(passed, tensor, expected, None, "")
             }

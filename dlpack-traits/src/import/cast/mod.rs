@@ -81,10 +81,13 @@ fn digits(dtype: DataType) -> u8 {
     }
 }
 
-/// Whether a type has the range of another one: an integer that of as many digits, with a sign if the
+/// Whether a type has the range of another one: a `bool` only its own, an integer that of as many digits, with a sign if the
 /// other has one; a `float16` that of few integers and of no scale, a `bfloat16` that of a `float32`, and
 /// a smaller float only its own.
 fn has_range(from: DataType, to: DataType) -> bool {
+    if kind_of(to) == Some(Kind::Bool) {
+        return from == to;
+    }
     if kind_of(to) == Some(Kind::Integer) {
         let has_sign = |dtype: DataType| !matches!(dtype.code(), ffi::kDLUInt | ffi::kDLBool);
         return digits(from) <= digits(to) && (has_sign(to) || !has_sign(from));
@@ -183,6 +186,8 @@ mod tests {
             // Integers only if no float is accepted.
             (DataType::F64, &[DataType::U8, DataType::F32], DataType::F32),
             (DataType::F64, &[u64, DataType::I64], DataType::I64),
+            (DataType::F64, &[DataType::U8, DataType::BOOL], DataType::U8),
+            (DataType::COMPLEX64, &[DataType::BOOL, DataType::I8], DataType::I8),
             // The real parts, unless a complex type is accepted.
             (DataType::COMPLEX64, &[u64, DataType::F64, DataType::F32], DataType::F64),
             (DataType::COMPLEX128, &[DataType::F64, DataType::COMPLEX64], DataType::COMPLEX64),

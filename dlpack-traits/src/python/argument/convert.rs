@@ -18,16 +18,16 @@ use crate::import::{
 };
 use crate::python::convert::{
     Bounded, class_name, discard, error_text, is_exit, is_refusal, is_without_memory, ok_unless,
-    text,
+    ok_unless_exit, text,
 };
 use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_mask, check_mask_of, computed};
+use crate::python::import::missing_values::{check_mask, check_mask_of, computed, is_column};
 use crate::python::import::not_exported::{Stored, expected, missing_text, not_exported, wider};
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has};
-use crate::python::import::sequences::own_items;
+use crate::python::import::sequences::{OwnItems, own_items};
 use crate::python::interpreter::detached_if;
 use crate::python::numpy::NumPy;
 
@@ -172,18 +172,32 @@ fn converted<'py>(object: &Bound<'py, PyAny>, to: Option<DataType>) -> PyResult<
     Ok((tensor, source, made_of))
 }
 
-/// Replaces a `TypeError` by one about missing values, if the object converts without them: a column
-/// of pandas, polars or Arrow, whose integers become floats if some are missing.
+/// Replaces a `TypeError` by one about missing values, if the object converts without them, or has then
+/// floats that an expression converts: a column of pandas, polars or Arrow, whose integers become floats
+/// if some are missing.
 #[cold]
 fn or_missing(object: &Bound<'_, PyAny>, to: Option<DataType>, error: PyErr) -> PyErr {
     let py = object.py();
     if !error.is_instance_of::<PyTypeError>(py) {
         return error;
     }
-    // A value that does not fit is the next error.
-    let is_other = |error: &PyErr| !error.is_instance_of::<PyValueError>(py);
-    let accepts =
-        |filled: &Bound<'_, PyAny>| ok_unless(py, converted(filled, to), is_other).map(|_| true);
+    match is_column(object) {
+        Ok(true) => {}
+        Ok(false) => return error,
+        Err(exit) => return exit,
+    }
+    let is_beyond = |object: &Bound<'_, PyAny>| {
+        let (tensor, ..) = converted(object, None)?;
+        Ok::<_, PyErr>(to.is_some_and(|to| mismatch::is_beyond(py, &tensor, to)))
+    };
+    let accepts = |filled: &Bound<'_, PyAny>| match converted(filled, to) {
+        // A value that does not fit is the next error.
+        Err(error) if !error.is_instance_of::<PyValueError>(py) => {
+            discard(py, error);
+            Ok(is_beyond(object)? && !is_beyond(filled)?)
+        }
+        result => ok_unless_exit(py, result).map(|_| true),
+    };
     match missing_text(object, to, accepts) {
         Ok(None) => error,
         Ok(Some(text)) => {
@@ -201,12 +215,17 @@ pub(in crate::python) fn or_with_missing(
     expected: &[DataType],
     error: PyErr,
 ) -> PyErr {
-    let Some(&to) = expected.first() else { return error };
+    let (py, Some(&to)) = (object.py(), expected.first()) else { return error };
+    if !matches!(is_column(object), Ok(true)) {
+        return error;
+    }
     match converted(object, Some(to)) {
         Ok(_) => error,
         Err(second) => {
-            discard(object.py(), second);
-            or_missing(object, Some(to), error)
+            // A value that does not fit is not missing.
+            let is_missing = second.is_instance_of::<PyTypeError>(py);
+            discard(py, second);
+            if is_missing { or_missing(object, Some(to), error) } else { error }
         }
     }
 }
@@ -253,7 +272,10 @@ fn by_numpy_after<'py>(
     }
     let kind = ObjectKind::of(object)?;
     check_mask(object)?;
-    let items = own_items(object)?;
+    // Of an object that passes on the method of another one, too.
+    if !kind.is_tensor() && is_without_memory(py, &error)? {
+        return Err(error);
+    }
     let is_for_numpy = match kind {
         ObjectKind::NumPy => is_refusal(py, &error),
         ObjectKind::Table | ObjectKind::DLPack => {
@@ -269,8 +291,7 @@ fn by_numpy_after<'py>(
         return Err(not_exported(object, kind, &Advice::Convert(to), error));
     }
     let made = if is_for_numpy {
-        let made_of = Some(Library::converted(kind));
-        by_numpy(object, &items, kind, to).map(|(tensor, array)| (tensor, array, made_of))
+        by_numpy(object, kind, to)
     } else {
         text_of(object, kind, &Advice::Convert(to)).and_then(|text| Err(PyTypeError::new_err(text)))
     };
@@ -289,25 +310,42 @@ fn by_numpy_after<'py>(
     }
 }
 
-/// Makes an array of NumPy that exports its elements, and imports it. `items` are those of the object, as
-/// [`own_items`] returns them.
+/// Makes an array of NumPy that exports its elements, and imports it.
 fn by_numpy<'py>(
     object: &Bound<'py, PyAny>,
-    items: &Bound<'py, PyAny>,
     kind: ObjectKind,
     to: Option<DataType>,
-) -> PyResult<(ImportedTensor, Bound<'py, PyAny>)> {
+) -> PyResult<Made<'py>> {
     let py = object.py();
+    let (computed, expression) = computed(object)?;
+    check_mask_of(&computed, expression)?;
+    let is_computed = !computed.is(object);
+    // For advice: whether NumPy makes the same array of the object itself.
+    let is_read = !is_computed || has(&object.get_type(), "__array__")?;
+    let of = |is_alike| if is_alike { Library::converted(kind) } else { Library::Unknown };
+    if is_computed {
+        match import_object(&computed, &ImportOptions::new()) {
+            Err(error) if is_exit(py, &error) || is_without_memory(py, &error)? => {
+                return Err(error);
+            }
+            result => {
+                if let Some(tensor) = ok_unless_exit(py, result)? {
+                    return Ok((tensor, computed, Some(of(is_read))));
+                }
+            }
+        }
+    }
+    let OwnItems { object: items, is_alike } = own_items(&computed)?;
+    let is_alike = is_alike && is_read;
+    let (made_of, literal) = (of(is_alike), if is_alike { kind } else { ObjectKind::Other });
     let numpy = numpy_for(object, to)?;
     let asarray = intern!(py, "asarray");
     let array = if kind == ObjectKind::Bytes {
         // `numpy.asarray` would make an array of text.
         numpy.call_method1(asarray, (PyMemoryView::from(object)?,))?
     } else {
-        let (computed, expression) = computed(items)?;
-        check_mask_of(&computed, expression)?;
         // A masked array remains one.
-        let made = numpy.call_method1(intern!(py, "asanyarray"), (computed,))?;
+        let made = numpy.call_method1(intern!(py, "asanyarray"), (&items,))?;
         check_mask_of(&made, expression)?;
         numpy.call_method1(asarray, (made,))?
     };
@@ -315,22 +353,22 @@ fn by_numpy<'py>(
     let letter = |name: &Bound<'py, PyString>| dtype.getattr(name)?.extract::<char>();
     let (number, size) = (letter(intern!(py, "kind"))?, letter(intern!(py, "char"))?);
     let is_list = matches!(kind, ObjectKind::Values | ObjectKind::Other) && size == 'd';
-    let of_integers = if is_list { integers(&numpy, items, &array, to)? } else { None };
+    let of_integers = if is_list { integers(&numpy, &items, &array, to)? } else { None };
     let array = match (number, size) {
         ('f', 'g') => finite(&numpy, &array, DataType::F64, to)?,
         ('c', 'G') => finite(&numpy, &array, DataType::COMPLEX128, to)?,
         ('O', _) => {
             let error = mismatch::too_large(&array, to)?;
-            return Err(error.unwrap_or_else(|| mismatch::not_numbers(object, kind, &array, to)));
+            return Err(error.unwrap_or_else(|| mismatch::not_numbers(object, literal, &array, to)));
         }
         ('S' | 'U' | 'M' | 'm', _) => {
-            return Err(mismatch::not_numbers(object, kind, &array, to));
+            return Err(mismatch::not_numbers(object, literal, &array, to));
         }
         _ => {
             let array = of_integers.unwrap_or(array);
             let tensor = import_object(&array, &ImportOptions::new());
             if let Some(tensor) = ok_unless(py, tensor, |error| !is_refusal(py, error))? {
-                return Ok((tensor, array));
+                return Ok((tensor, array, Some(made_of)));
             }
             if let Some(wider) = wider(&dtype.getattr(intern!(py, "name"))?.extract::<String>()?) {
                 array.call_method1(intern!(py, "astype"), (wider,))?
@@ -339,11 +377,11 @@ fn by_numpy<'py>(
                 let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
                 numpy.call_method1(intern!(py, "array"), (&array, native))?
             } else {
-                return Err(mismatch::not_numbers(object, kind, &array, to));
+                return Err(mismatch::not_numbers(object, literal, &array, to));
             }
         }
     };
-    Ok((from_dlpack(&array)?, array))
+    Ok((from_dlpack(&array)?, array, Some(made_of)))
 }
 
 /// Makes an array of integers of a list of integers, of which NumPy makes `float64`s because no type of 64

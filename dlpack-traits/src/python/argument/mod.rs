@@ -23,6 +23,7 @@ pub use wrappers::{AtMost, Exact, FromTensor};
 pub(super) use convert::or_with_missing;
 pub(super) use mismatch::{Passed, Shape, of_dtypes, range_of};
 pub(super) use tensor::Access;
+pub(super) use tensors::in_place;
 
 /// Calls one expression with an argument of any of several element types.
 ///

@@ -17,6 +17,8 @@ use crate::import::{
     AnyElement, As, Conversion, Elements, ElementsAs, ImportedElement, ImportedTensor, Number,
 };
 use crate::python::import::advice::Library;
+use crate::python::import::import_object::kept;
+use crate::python::interpreter::symbols::is_attached;
 use crate::stream_arg::StreamArg;
 
 /// An array argument of a `#[pyfunction]` or a method: elements of type `T`, with `N`
@@ -300,7 +302,9 @@ impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A
     }
 
     /// Converts to a tensor that may be kept when the function has returned:
-    /// [`ImportedStorage`](crate::ImportedStorage) makes it the `data` field of a struct. A mutable
+    /// [`ImportedStorage`](crate::ImportedStorage) makes it the `data` field of a struct. Of a tensor of
+    /// PyTorch, which `module.half()` gives another memory, it keeps the memory of now, if this thread has not
+    /// released the GIL. A mutable
     /// slice of a contiguous [`PyTensorMut`](super::PyTensorMut) requires it:
     ///
     /// ```ignore,no_run,standalone_crate
@@ -318,9 +322,12 @@ impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A
     ///     Ok(())
     /// }
     /// ```
-    #[inline]
     pub fn into_owned(self) -> ImportedTensor {
-        self.tensor
+        // The thread that has the GIL may wait for this one.
+        if !is_attached() {
+            return self.tensor;
+        }
+        Python::attach(|py| kept(self.object.bind(py), self.tensor))
     }
 }
 

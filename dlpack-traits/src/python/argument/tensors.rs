@@ -7,7 +7,7 @@ use core::ops::Deref;
 use core::slice;
 
 use pyo3::Borrowed;
-use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -87,8 +87,9 @@ fn items_of<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, P
         )));
     }
     if object.is_instance_of::<PyString>() || !is_a(object, "Sequence")? {
+        let advice = if is_a(object, "MappingView")? { "; pass `[*x]`" } else { "" };
         return Err(PyTypeError::new_err(format!(
-            "expected a list or tuple of arrays, got an object of type {class}"
+            "expected a list or tuple of arrays, got an object of type {class}{advice}"
         )));
     }
     Ok(object)
@@ -107,7 +108,8 @@ fn push<'py, T: ImportedElement, const N: usize>(
     item: &Bound<'py, PyAny>,
 ) -> PyResult<()> {
     let index = arrays.len();
-    let array = item.extract().map_err(|error| of_item(item.py(), index, error))?;
+    let array =
+        item.extract().map_err(|error| in_place(item.py(), &format!("item {index}"), error))?;
     if arrays.len() == arrays.capacity() {
         reserve(arrays, index.max(4))?;
     }
@@ -115,18 +117,19 @@ fn push<'py, T: ImportedElement, const N: usize>(
     Ok(())
 }
 
-/// Puts the index of an item before the message of an error. An exception of another type than
-/// those of this crate stays as it is, and gets a note.
+/// Puts the place of an argument or an item before the message of an error. An exception of another type
+/// than those of this crate stays as it is, and gets a note.
 #[cold]
-fn of_item(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
+pub(in crate::python) fn in_place(py: Python<'_>, place: &str, error: PyErr) -> PyErr {
     let class = error.get_type(py);
     let is_text = class.is(py.get_type::<PyTypeError>())
+        || class.is(py.get_type::<PyOverflowError>())
         || class.is(py.get_type::<PyValueError>())
         || class.is(py.get_type::<PyBufferError>());
     let value = error.value(py);
     if !is_text {
         // `add_note` is new in Python 3.11.
-        let note = value.call_method1(intern!(py, "add_note"), (format!("of item {index}"),));
+        let note = value.call_method1(intern!(py, "add_note"), (format!("of {place}"),));
         return ok_unless_exit(py, note).map_or_else(|exit| exit, |_| error);
     }
     let text = match ok_unless_exit(py, value.str()) {
@@ -134,9 +137,9 @@ fn of_item(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
         Err(exit) => return exit,
     };
     let text = text.as_ref().map(|text| text.to_string_lossy()).unwrap_or_default();
-    let of_item = PyErr::from_type(class, format!("item {index}: {text}"));
-    of_item.set_cause(py, error.cause(py));
-    of_item
+    let in_place = PyErr::from_type(class, format!("{place}: {text}"));
+    in_place.set_cause(py, error.cause(py));
+    in_place
 }
 
 impl<'py, T, const N: usize> PyTensors<'py, T, N> {

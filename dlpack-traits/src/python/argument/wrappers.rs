@@ -7,16 +7,19 @@ use core::ops::{Deref, DerefMut};
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyCapsule, PyComplex, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{
+    PyBool, PyBytes, PyCapsule, PyComplex, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTuple,
+};
 use pyo3::{Borrowed, intern};
 
 use super::checks;
 use crate::import::{AnyElement, DLPackImport, ImportError, ImportPolicy};
 use crate::python::convert::{class_name, discard, ok_unless_exit};
 use crate::python::import::advice::mismatched;
-use crate::python::import::import_object::import_object;
+use crate::python::import::from_dlpack::dense;
+use crate::python::import::import_object::{import_object, kept};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_mask, exporter_of};
+use crate::python::import::missing_values::{check_mask_of, exporter_of};
 use crate::python::import::object_kind::ObjectKind;
 use crate::python::import::sequences::{MAX_NDIM, is_imported, is_list, is_sequence, read_items};
 use crate::python::numpy::NumPy;
@@ -58,7 +61,7 @@ impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
     const INPUT_TYPE: pyo3::inspect::PyStaticExpr = super::super::stubs::SUPPORTS_DLPACK;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor = checks::import::<AnyElement>(&object)?;
+        let tensor = kept(&object, checks::import::<AnyElement>(&object)?);
         let (dtype, device) = (tensor.dtype(), tensor.device());
         match T::from_dlpack(tensor) {
             Ok(value) => Ok(Self(value)),
@@ -87,16 +90,16 @@ impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
 /// ```
 ///
 /// It wraps every argument. The bytes are those of the tensor that is passed, before a conversion; a number
-/// in a list has 8, a complex one 16, and an array in a list its own. Other objects are bounded by their
-/// `nbytes` and by their length: a `range` has no elements in memory. Lazy arrays of unknown size are not
-/// bounded, and items of a sequence that is neither a list nor a tuple have one byte or more.
+/// in a list has 8, a complex one 16, and an array in a list its own. Other objects are bounded by the
+/// `nbytes` of them or of their buffer, by their `shape`, and by their length, with elements of one byte or
+/// more: a `range` has no elements in memory. Lazy arrays of unknown size are not bounded.
 /// A [`PyTensor`](super::PyTensor) copies nothing, so a function with such an argument may also
 /// compare [`nbytes`](crate::ImportedTensor::nbytes) itself.
 ///
 /// # Errors
 ///
-/// `ValueError` for more bytes, `TypeError` for a capsule, which can be imported only once, and
-/// those of the argument.
+/// `ValueError` for more bytes, `TypeError` for a capsule, which can be imported only once, and for a list
+/// with a text, of which NumPy would make texts of one size; those of the argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtMost<A, const BYTES: u64>(pub A);
 
@@ -121,8 +124,8 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
 }
 
 /// The bytes of a tensor; of a list or tuple the sum over its items, if it is not more than `most`; of an
-/// array that is not imported, such as one in another byte order, and of another object the larger of those
-/// that it states and its length, since each item makes at least one.
+/// array that is not imported, such as one in another byte order, and of another object the most of those
+/// that it or its buffer states, of its shape and of its length, since each item makes at least one.
 fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64> {
     let py = object.py();
     if is_list(object) && depth < MAX_NDIM {
@@ -136,6 +139,12 @@ fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64
                 8
             } else if item.is_instance_of::<PyComplex>() {
                 16
+            } else if item.is_instance_of::<PyString>() || item.is_instance_of::<PyBytes>() {
+                return Err(PyTypeError::new_err(format!(
+                    "expected numbers, got {} in {}; pass numbers",
+                    class_name(&item.get_type())?,
+                    class_name(&object.get_type())?
+                )));
             } else {
                 nbytes_of(&item, most.saturating_sub(sum), depth.saturating_add(1))?.max(1)
             };
@@ -160,7 +169,33 @@ fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64
         stated => ok_unless_exit(py, stated)?.unwrap_or(0),
     };
     let len = ok_unless_exit(py, object.len())?.unwrap_or(0);
-    Ok(nbytes.max(u64::try_from(len).unwrap_or(u64::MAX)))
+    let stated = nbytes.max(u64::try_from(len).unwrap_or(u64::MAX));
+    if NumPy::is_array(object)? || NumPy::is_scalar(object)? {
+        return Ok(stated);
+    }
+    let of_buffer = || PyMemoryView::from(object)?.getattr(intern!(py, "nbytes"))?.extract::<u64>();
+    let of_buffer = ok_unless_exit(py, of_buffer())?.unwrap_or(0);
+    let of_shape = ok_unless_exit(py, nbytes_of_shape(object))?.unwrap_or(0);
+    Ok(stated.max(of_buffer).max(of_shape))
+}
+
+/// The bytes of as many elements as the shape of an object has, or as the `size` of an image, of the type
+/// that it states, and otherwise of one byte.
+fn nbytes_of_shape(object: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let py = object.py();
+    let dims = match object.getattr_opt(intern!(py, "shape"))? {
+        Some(shape) => shape,
+        None => object.getattr(intern!(py, "size"))?,
+    };
+    let itemsize = || {
+        let dtype = object.getattr(intern!(py, "dtype"))?;
+        dtype.getattr(intern!(py, "itemsize"))?.extract::<u64>()
+    };
+    let mut nbytes = ok_unless_exit(py, itemsize())?.unwrap_or(1);
+    for dim in dims.try_iter()? {
+        nbytes = nbytes.saturating_mul(dim?.extract()?);
+    }
+    Ok(nbytes)
 }
 
 /// An array argument that rejects objects whose class adds a meaning to a NumPy array, such as a
@@ -209,10 +244,13 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Exact<A> {
 /// Rejects an object as [`check_class`] does, and a list or tuple that contains one.
 fn check_exact<'py>(object: &Bound<'py, PyAny>) -> PyResult<()> {
     if !is_plain_list(object)? {
-        return check_class(object);
+        return check_class(object, "x");
     }
     let mut visit = |item: &Bound<'py, PyAny>, _| {
-        if is_plain_list(item)? { Ok(None) } else { check_class(item).map(|()| Some(item.clone())) }
+        if is_plain_list(item)? {
+            return Ok(None);
+        }
+        check_class(item, "item").map(|()| Some(item.clone()))
     };
     read_items(object, &mut vec![], &mut visit).map(drop)
 }
@@ -230,8 +268,8 @@ fn is_plain_list(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Rejects an object of a subclass of NumPy's arrays, one that only NumPy can convert, one that passes on
-/// the `__dlpack__` of another object, and a sequence of a class of its own.
-fn check_class(object: &Bound<'_, PyAny>) -> PyResult<()> {
+/// the `__dlpack__` of another object, and a sequence of a class of its own. `x` names the object in advice.
+fn check_class(object: &Bound<'_, PyAny>, x: &str) -> PyResult<()> {
     let rejects = match ObjectKind::of(object)? {
         ObjectKind::Array => !NumPy::is_scalar(object)?,
         ObjectKind::NumPy => !NumPy::is_array_class(&object.get_type())?,
@@ -243,11 +281,15 @@ fn check_class(object: &Bound<'_, PyAny>) -> PyResult<()> {
         return Ok(());
     }
     // The advice below would drop the mask.
-    check_mask(object)?;
+    check_mask_of(object, x)?;
     let class = class_name(&object.get_type())?;
+    let array = match dense(object)? {
+        Some(_) => format!("{x}.todense()"),
+        None => format!("numpy.asarray({x})"),
+    };
     Err(PyTypeError::new_err(format!(
         "expected an array without a unit or another meaning, got {class}, of which only the \
-         elements would be read; pass `numpy.asarray(x)`"
+         elements would be read; pass `{array}`"
     )))
 }
 

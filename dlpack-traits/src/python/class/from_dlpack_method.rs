@@ -18,6 +18,7 @@ use crate::python::convert::{self, expected};
 use crate::python::export::method_def::Arguments;
 use crate::python::export::method_def::{Definition, ObjectMethod};
 use crate::python::import::from_dlpack::from_dlpack_with;
+use crate::python::import::import_object::kept;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::interpreter::{LONG_COPY, detached_if};
 
@@ -119,7 +120,7 @@ impl<T: ImportClass> ObjectMethod for FromDLPack<T> {
             // The copy that the class makes is the requested one.
             options.copy = None;
         }
-        let tensor = from_dlpack_with(&object, &options)?;
+        let tensor = kept(&object, from_dlpack_with(&object, &options)?);
         if asked == Some(false) && T::copies(&tensor) {
             return Err(never_without_a_copy::<T>(py));
         }

@@ -68,6 +68,8 @@ impl Library {
             let Some(name) = qualified_name(base.cast()?)? else { continue };
             match &*name {
                 "numpy.ndarray" => return Ok(Self::NumPy),
+                // It keeps two dimensions.
+                "numpy.matrix" => return Ok(Self::Converted),
                 "cupy.ndarray" | "cupy._core.core.ndarray" => return Ok(Self::CuPy),
                 "dpnp.dpnp_array.dpnp_array" => return Ok(Self::Dpnp),
                 // It has PyTorch's methods, and they raise.
@@ -167,6 +169,13 @@ impl Library {
             (_, Some(array)) if is_of_numpy(to) => {
                 format!("; convert with `{array}{part}.astype('{to}')`")
             }
+            (_, Some(array)) if is_of_torch(to) && is_torch_imported() => {
+                // By a type of NumPy: PyTorch reads neither other byte orders nor negative strides.
+                let numbers = if to.is_complex() { DataType::COMPLEX64 } else { DataType::F32 };
+                format!(
+                    "; convert with `torch.from_numpy({array}{part}.astype('{numbers}')).to(torch.{to})`"
+                )
+            }
             (Self::PyTorch | Self::Converted | Self::Bytes | Self::Unknown, _) => String::new(),
             _ if is_of_torch(to) && is_of_torch(found) && is_torch_imported() => {
                 format!("; convert with `torch.from_dlpack(x).to(torch.{to})`")
@@ -255,18 +264,25 @@ impl Library {
         }
     }
 
-    /// The same elements with more axes, or a part with fewer. It adds or removes the first
-    /// axes; the memory stays the same, except that JAX copies.
+    /// The same elements with more axes, or with fewer: it adds first axes, and removes last ones of size 1,
+    /// or takes a part. The memory stays the same, except that JAX copies.
     pub(in crate::python) fn of_rank(self, tensor: &ImportedTensor, expected: usize) -> String {
         let Some(array) = self.with_operators(tensor) else { return String::new() };
+        let (shape, dims) = (tensor.shape(), tensor.ndim());
         let surplus = tensor.shape().len().saturating_sub(expected);
-        // An axis without elements has no first part.
-        if tensor.shape().iter().take(surplus).any(|&dim| dim == 0) {
-            return String::new();
+        if surplus == 0 {
+            let index = vec!["None"; expected.saturating_sub(dims)];
+            return format!("; pass for example `{array}[{}]`", index.join(", "));
         }
-        let index = match surplus {
-            0 => vec!["None"; expected.saturating_sub(tensor.ndim())],
-            _ => vec!["0"; surplus],
+        // The last axes of size 1 lose nothing; of others the first part is taken.
+        let ones = shape.iter().rev().take_while(|&&dim| dim == 1).count();
+        let index = if ones >= surplus && shape.first() != Some(&1) {
+            [&["..."][..], &vec!["0"; surplus]].concat()
+        } else if shape.iter().take(surplus).all(|&dim| dim != 0) {
+            vec!["0"; surplus]
+        } else {
+            // An axis without elements has no first part.
+            return String::new();
         };
         format!("; pass for example `{array}[{}]`", index.join(", "))
     }

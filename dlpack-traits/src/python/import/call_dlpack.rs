@@ -56,7 +56,8 @@ fn call_with_fallback<'py>(
         Err(error) => error,
     };
     let py = object.py();
-    let is_type_error = error.is_instance_of::<PyTypeError>(py);
+    // Not one of a subclass, such as Arrow's, which is about the elements.
+    let is_type_error = error.get_type(py).is(py.get_type::<PyTypeError>());
     let requested =
         Requested { device: is_type_error && is_elsewhere(object, options.device)?, ..requested };
     if !should_retry(requested, is_type_error) {

@@ -18,9 +18,11 @@ use crate::python::convert::{
 use crate::python::import::advice::{Advice, is_of_reals};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_mask, exporter_of, filled_numbers};
+use crate::python::import::missing_values::{
+    are_finite, check_mask, exporter_of, filled_numbers, is_column,
+};
 use crate::python::import::not_exported::not_exported;
-use crate::python::import::object_kind::{NUMBERS, ObjectKind, has_numbers, kind_of_dtype};
+use crate::python::import::object_kind::{NUMBERS, ObjectKind, has, has_numbers, kind_of_dtype};
 use crate::python::import::sequences::own_items;
 
 /// Imports the tensor of a Python object, zero-copy.
@@ -169,6 +171,10 @@ pub(in crate::python) fn text_of(
             |error: &PyErr| error.is_instance_of::<PyTypeError>(py) || is_exit(py, error);
         items = ok_unless(py, own_items(object), is_masked)?;
     }
+    if let (Advice::Convert(_), Some(dense)) = (advice, dense(object)?) {
+        return Ok(format!("{found}; pass `{dense}`"));
+    }
+    let items = items.filter(|items| items.is_alike).map(|items| items.object);
     let expression = match *advice {
         Advice::InPlace(_) => {
             return Ok(format!(
@@ -202,6 +208,9 @@ pub(in crate::python) fn text_of(
                          missing ones"
                     ));
                 }
+                if dtype.is_some() && has_missing(object)? {
+                    return Ok(format!("{found}; pass numbers, without missing or infinite ones"));
+                }
             }
             let is_halved = dtype.is_some_and(is_of_reals) && object.is_instance_of::<PyComplex>();
             let part = if is_halved { ".real" } else { "" };
@@ -209,6 +218,32 @@ pub(in crate::python) fn text_of(
         }
     };
     Ok(format!("{found}; pass {expression}"))
+}
+
+/// The expression of an array of all elements of a sparse array, of which NumPy makes none.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(in crate::python) fn dense(object: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+    let class = object.get_type();
+    let is_sparse = has(&class, "todense")? && has(&class, "nnz")?;
+    Ok(is_sparse.then_some("x.todense()"))
+}
+
+/// Whether NumPy makes floats of a column that are not all finite. Other objects are not read: a file may be
+/// large.
+fn has_missing(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    if !is_column(object)? {
+        return Ok(false);
+    }
+    let has = || {
+        let numpy = py.import(intern!(py, "numpy"))?;
+        let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
+        Ok(kind_of_dtype(&array)? == Some('f') && !are_finite(&array)?)
+    };
+    Ok(ok_unless_exit(py, has())? == Some(true))
 }
 
 /// Whether NumPy makes numbers of an object. What the object does not state is tried, because the

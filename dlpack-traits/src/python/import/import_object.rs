@@ -3,6 +3,7 @@
 use alloc::format;
 
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -32,6 +33,41 @@ pub(in crate::python) fn import_object(
         return own_copy(object, options);
     }
     import(object, options)
+}
+
+/// The tensor of an object, to be kept. PyTorch gives another memory to a tensor by `module.half()`, and
+/// then frees that of an import; another tensor over the memory, `x.detach()`, keeps it.
+#[inline]
+pub(in crate::python) fn kept(object: &Bound<'_, PyAny>, tensor: ImportedTensor) -> ImportedTensor {
+    // Those of PyTorch, and objects that may pass on one. Work of a device is ordered by the import.
+    match has_lazy_bits(object) {
+        Ok(true) if tensor.device().is_host() => kept_of_torch(object, tensor),
+        other => {
+            let _none = ok_or_discard(object.py(), other);
+            tensor
+        }
+    }
+}
+
+#[cold]
+fn kept_of_torch(object: &Bound<'_, PyAny>, tensor: ImportedTensor) -> ImportedTensor {
+    let py = object.py();
+    let other = || {
+        let exporter = match exporter_of(object)? {
+            Some(exporter) if !NumPy::is_array(&exporter)? => exporter,
+            _ => return Ok(None),
+        };
+        let other = exporter.call_method0(intern!(py, "detach"))?;
+        import_object(&other, &ImportOptions::new()).map(Some)
+    };
+    let is_same = |other: &ImportedTensor| {
+        other.data_ptr() == tensor.data_ptr()
+            && other.byte_offset() == tensor.byte_offset()
+            && other.shape() == tensor.shape()
+            && other.strides() == tensor.strides()
+            && (other.dtype(), other.flags()) == (tensor.dtype(), tensor.flags())
+    };
+    ok_or_discard(py, other()).flatten().filter(is_same).unwrap_or(tensor)
 }
 
 /// Imports the tensor of an object. If the options request a copy, the producer makes it.

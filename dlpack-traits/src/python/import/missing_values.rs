@@ -70,15 +70,20 @@ pub(in crate::python) fn check_mask_of(object: &Bound<'_, PyAny>, x: &str) -> Py
 pub(in crate::python) fn computed<'py>(
     object: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, &'static str)> {
+    if is_lazy(object)? {
+        return Ok((object.call_method0(intern!(object.py(), "compute"))?, "x.compute()"));
+    }
+    Ok((object.clone(), "numpy.asanyarray(x)"))
+}
+
+/// Whether an object is a lazy collection of Dask, or wraps one.
+fn is_lazy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
     let graph = intern!(py, "__dask_graph__");
     // A wrapper has the method whether it wraps a collection or not, and then returns `None`.
     let wraps =
         || Ok(has(&object.get_type(), "__dask_graph__")? && !object.call_method0(graph)?.is_none());
-    if ok_unless_exit(py, wraps())? == Some(true) {
-        return Ok((object.call_method0(intern!(py, "compute"))?, "x.compute()"));
-    }
-    Ok((object.clone(), "numpy.asanyarray(x)"))
+    Ok(ok_unless_exit(py, wraps())? == Some(true))
 }
 
 /// The mask of an array of NumPy, or of the one in a wrapper, and the attribute of the wrapper that
@@ -137,6 +142,16 @@ pub(in crate::python) fn exporter_of<'py>(
 /// The methods of columns that replace missing values: of pandas; of polars and Arrow.
 const METHODS: [&str; 2] = ["fillna", "fill_null"];
 
+/// Whether an object is a column in memory, which may have missing values.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(in crate::python) fn is_column(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let class = object.get_type();
+    Ok((has(&class, METHODS[0])? || has(&class, METHODS[1])?) && !is_lazy(object)?)
+}
+
 /// An expression for an object `x` without its missing values, if `accepts` returns `true` for it.
 ///
 /// # Errors
@@ -148,6 +163,9 @@ pub(in crate::python) fn filled<'py>(
     accepts: impl Fn(&Bound<'py, PyAny>) -> PyResult<bool>,
 ) -> PyResult<Option<String>> {
     let (py, class) = (object.py(), object.get_type());
+    if !is_column(object)? {
+        return Ok(None);
+    }
     for method in METHODS {
         if !has(&class, method)? {
             continue;
@@ -156,7 +174,7 @@ pub(in crate::python) fn filled<'py>(
         check_mask(object)?;
         let (zero, no) = (0_u8.into_bound_py_any(py)?, false.into_bound_py_any(py)?);
         let values = match kind_of_dtype(object)? {
-            Some('i' | 'u') => vec![zero],
+            Some('i' | 'u' | 'f') => vec![zero],
             Some('b') => vec![no],
             Some(_) => vec![],
             None => vec![zero, no],
@@ -172,8 +190,8 @@ pub(in crate::python) fn filled<'py>(
     Ok(None)
 }
 
-/// As [`filled`], if NumPy makes an array with one of these kinds of that only, and not of the
-/// object.
+/// As [`filled`], if NumPy makes an array with one of these kinds, or of finite floats, of that only, and
+/// not of the object.
 ///
 /// # Errors
 ///
@@ -185,9 +203,20 @@ pub(in crate::python) fn filled_numbers(
 ) -> PyResult<Option<String>> {
     let py = object.py();
     let is_made = |object: &Bound<'_, PyAny>| -> PyResult<bool> {
-        let array =
-            py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (object,));
-        Ok(kind_of_dtype(&array?)?.is_some_and(|kind| kinds.contains(kind)))
+        let numpy = py.import(intern!(py, "numpy"))?;
+        let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
+        Ok(match kind_of_dtype(&array)? {
+            Some('f') if !kinds.contains('f') => are_finite(&array)?,
+            kind => kind.is_some_and(|kind| kinds.contains(kind)),
+        })
     };
     filled(object, |filled| Ok(is_made(filled)? && !is_made(object)?))
+}
+
+/// Whether an array of NumPy has neither NaN nor infinite values.
+pub(in crate::python) fn are_finite(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = array.py();
+    let finite =
+        py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "isfinite"), (array,))?;
+    finite.call_method0(intern!(py, "all"))?.is_truthy()
 }

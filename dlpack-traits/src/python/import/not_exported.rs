@@ -265,10 +265,14 @@ pub(in crate::python) fn numbers_of(
     }
     let to = to.unwrap_or(DataType::F64);
     let is_of_objects = dtype.getattr(intern!(py, "kind"))?.extract::<char>()? == 'O';
-    // The objects may be anything: the conversion is tried. One to integers would drop fractions.
-    let is_exact = matches!(to.code(), ffi::kDLFloat | ffi::kDLComplex);
-    let converted = || array.call_method1(intern!(py, "astype"), (to.to_string(),));
-    if is_of_objects && is_exact && is_of_numpy(to) && ok_unless_exit(py, converted())?.is_some() {
+    // The objects may be anything: the conversion is tried. One to integers could drop fractions.
+    let is_rounded = matches!(to.code(), ffi::kDLFloat | ffi::kDLComplex);
+    let converts = || {
+        let made = array.call_method1(intern!(py, "astype"), (to.to_string(),))?;
+        let are_equal = made.call_method1(intern!(py, "__eq__"), (array,))?;
+        Ok(is_rounded || are_equal.call_method0(intern!(py, "all"))?.is_truthy()?)
+    };
+    if is_of_objects && is_of_numpy(to) && ok_unless_exit(py, converts())? == Some(true) {
         return Ok(format!("convert with `{x}.astype('{to}')`"));
     }
     Ok(NO_NUMBERS.to_string())

@@ -12,18 +12,27 @@ use pyo3::types::{PyBytes, PyComplex, PyFloat, PyInt, PyList, PyRange, PyString,
 
 use crate::dtype::DataType;
 use crate::export::DLPackExport as _;
+use crate::ffi;
 use crate::import::{AnyElement, ImportedStorage, is_of_numpy};
 use crate::python::convert::{
-    class_name, discard, exchange_error, is_exit, is_without_memory, ok_unless_exit,
+    class_name, discard, exchange_error, is_exit, is_without_memory, ok_unless_exit, text,
 };
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{computed, exporter_of, mask_of};
 use crate::python::import::object_kind::{ObjectKind, has, is_a};
 use crate::python::numpy::{Mask, NumPy, array_of};
+use crate::python::table::lookup::requires_grad;
 
 /// The most dimensions of an array of NumPy, and so of nested lists that it converts.
 pub(in crate::python) const MAX_NDIM: usize = 64;
+
+/// What NumPy converts in place of an object.
+pub(in crate::python) struct OwnItems<'py> {
+    pub(in crate::python) object: Bound<'py, PyAny>,
+    /// Whether NumPy converts the object itself alike, with no tensor that it does not read.
+    pub(in crate::python) is_alike: bool,
+}
 
 /// Returns an object for NumPy to convert in place of this one, so that the items that were checked are
 /// those that are converted. A sequence becomes a list, as do the sequences in it; each item is read once,
@@ -36,92 +45,137 @@ pub(in crate::python) const MAX_NDIM: usize = 64;
 /// masks of items; for a mapping, of which NumPy would take the keys; `BufferError` for a tensor without
 /// memory. `ValueError` for a sequence that contains itself; and exceptions of the sequence.
 #[cold]
-pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<OwnItems<'py>> {
     let hides = |array: &Bound<'_, PyAny>| {
         Ok::<_, PyErr>(matches!(mask_of(array)?, Some((Mask { hides: true, .. }, _))))
     };
     if !is_sequence(object)? {
-        return Ok(object.clone());
+        return Ok(OwnItems { object: object.clone(), is_alike: true });
     }
-    read_items(object, &mut vec![], &mut |item, depth| {
+    let mut is_alike = true;
+    let object = read_items(object, &mut vec![], &mut |item, depth| {
         if is_list(item) || (exporter_of(item)?.is_none() && is_sequence(item)?) {
             return Ok(None);
         }
         let (py, class, is_array) = (item.py(), item.get_type(), NumPy::is_array(item)?);
-        let (mut own, mut is_masked) = (item.clone(), hides(item)?);
-        let of_tensor = if is_array { None } else { array_of_tensor(item)? };
-        if let Some(array) = of_tensor {
-            own = array;
-        } else if !is_array
-            && !is_masked
-            && (has(&class, "__array__")? || has(&class, "__dask_graph__")?)
-        {
-            let (computed, _) = computed(item)?;
-            let numpy = py.import(intern!(py, "numpy"))?;
-            let made = numpy.call_method1(intern!(py, "asanyarray"), (&computed,));
-            // NumPy raises again for an item that stays.
-            own = ok_unless_exit(py, made)?.unwrap_or(own);
-            is_masked = hides(&computed)? || hides(&own)?;
+        if hides(item)? {
+            return Err(masked_item(object, depth)?);
         }
-        if is_masked { Err(masked_item(object, is_array && depth == 1)?) } else { Ok(Some(own)) }
-    })
+        if is_array {
+            return Ok(Some(item.clone()));
+        }
+        if let Some((array, is_read)) = array_of_tensor(item)? {
+            is_alike &= is_read;
+            return Ok(Some(array));
+        }
+        if !has(&class, "__array__")? && !has(&class, "__dask_graph__")? {
+            return Ok(Some(item.clone()));
+        }
+        let (mut computed, _) = computed(item)?;
+        if !computed.is(item) {
+            is_alike &= has(&class, "__array__")?;
+            if let Some((array, _)) = array_of_tensor(&computed)? {
+                return Ok(Some(array));
+            }
+            computed = own_items(&computed)?.object;
+        }
+        let numpy = py.import(intern!(py, "numpy"))?;
+        let made = numpy.call_method1(intern!(py, "asanyarray"), (&computed,));
+        // NumPy raises again for an item that stays.
+        let own = ok_unless_exit(py, made)?.unwrap_or_else(|| item.clone());
+        if hides(&computed)? || hides(&own)? {
+            return Err(masked_item(object, depth)?);
+        }
+        Ok(Some(own))
+    })?;
+    Ok(OwnItems { object, is_alike })
 }
 
-/// Whether an item is imported. NumPy makes an array of others: of one of TensorFlow, which would end the
-/// process for texts.
+/// Whether an item is imported: a tensor, or an object that passes on the `__dlpack__` of one. NumPy makes
+/// an array of others.
 ///
 /// # Errors
 ///
 /// Those of [`ObjectKind::of`].
 pub(in crate::python) fn is_imported(item: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = item.py();
     Ok(match ObjectKind::of(item)? {
         ObjectKind::Table => true,
-        ObjectKind::DLPack => !has(&item.get_type(), "__array__")?,
+        // TensorFlow ends the process when it exports one of these.
+        ObjectKind::DLPack => {
+            let name = || text(&item.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "name"))?);
+            let name = ok_unless_exit(py, name())?;
+            !name.is_some_and(|name| matches!(&*name, "string" | "resource" | "variant"))
+        }
+        ObjectKind::Array | ObjectKind::Other => match exporter_of(item)? {
+            Some(exporter) => !NumPy::is_array(&exporter)?,
+            None => false,
+        },
         _ => false,
     })
 }
 
-/// Makes an array of NumPy of an item that is a tensor on the processor; `None` for others, and if NumPy
-/// may make an array of an item that does not export its elements.
+/// Makes an array of NumPy of an item that is a tensor on the processor, and says whether NumPy makes the same;
+/// `None` for others, and if NumPy may make an array of an item that does not export its elements.
 ///
 /// # Errors
 ///
-/// An exit, the error of an item that NumPy does not know, and a `BufferError` for a tensor without
-/// memory, of which NumPy makes an array of arbitrary values.
-fn array_of_tensor<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+/// An exit, the error of an item that NumPy does not know, a `BufferError` for a tensor without memory, of
+/// which NumPy makes an array of arbitrary values, and a `ValueError` for one that the processor does not
+/// read.
+fn array_of_tensor<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<(Bound<'py, PyAny>, bool)>> {
     let py = item.py();
     if !is_imported(item)? {
         return Ok(None);
     }
+    let has_array = has(&item.get_type(), "__array__")?;
     let tensor = match import_object(item, &ImportOptions::new()) {
+        Ok(tensor) if tensor.device().is_host() => tensor,
+        Ok(_) if has_array => return Ok(None),
+        Ok(tensor) => {
+            let device = tensor.device();
+            return Err(PyValueError::new_err(format!(
+                "expected host memory, got an item on {device}; pass a copy on the host"
+            )));
+        }
         Err(error) => {
-            let raises = is_exit(py, &error)
-                || is_without_memory(py, &error)?
-                || !has(&item.get_type(), "__array__")?;
-            if raises {
+            if is_exit(py, &error) || is_without_memory(py, &error)? || !has_array {
                 return Err(error);
             }
             discard(py, error);
             return Ok(None);
         }
-        Ok(tensor) => Some(tensor).filter(|tensor| tensor.device().is_host()),
     };
-    // NumPy has neither `bfloat16` nor complex numbers of halves.
-    let tensor = tensor.and_then(|tensor| match tensor.dtype() {
+    let is_read = has_array && is_of_numpy(tensor.dtype()) && !requires_grad(item)?;
+    let tensor = match tensor.dtype() {
+        // Work of a device is ordered for the copy.
+        dtype if is_of_numpy(dtype) && tensor.device().device_type() != ffi::kDLCPU => {
+            Some(tensor.to_own_copy().map_err(exchange_error)?)
+        }
         dtype if is_of_numpy(dtype) => Some(tensor),
+        // NumPy has neither `bfloat16` nor complex numbers of halves.
         dtype if dtype.is_complex() => tensor.cast(DataType::COMPLEX64).ok(),
         _ => tensor.cast(DataType::F32).ok(),
-    });
+    };
     let Some(tensor) = tensor else { return Ok(None) };
     let storage = ImportedStorage::<AnyElement>::new(tensor).map_err(exchange_error)?;
-    array_of(py, storage.into_dlpack().map_err(exchange_error)?).map(Some)
+    let array = array_of(py, storage.into_dlpack().map_err(exchange_error)?)?;
+    Ok(Some((array, is_read)))
 }
 
-/// Makes the error for a sequence with a masked array in it, perhaps as one of its own items.
-fn masked_item(sequence: &Bound<'_, PyAny>, is_own_array: bool) -> PyResult<PyErr> {
-    // `numpy.ma.array` keeps the masks of arrays in a list, and not of their items.
-    let advice = if is_own_array && is_list(sequence) {
-        "`numpy.ma.array(x).filled(0)` with a value for them"
+/// Makes the error for a sequence with a masked array in it, at a depth.
+fn masked_item(sequence: &Bound<'_, PyAny>, depth: usize) -> PyResult<PyErr> {
+    // `numpy.ma.filled` drops the mask of an array that another object makes.
+    let mut are_filled = depth == 1 && is_list(sequence);
+    for item in sequence.try_iter()? {
+        let item = item?;
+        are_filled = are_filled && (NumPy::is_array(&item)? || is_number(&item)?);
+        if !are_filled {
+            break;
+        }
+    }
+    let advice = if are_filled {
+        "`[numpy.ma.filled(item, 0) for item in x]` with a value for them"
     } else {
         "arrays without a mask in it"
     };
@@ -167,7 +221,8 @@ pub(in crate::python) fn read_items<'py>(
     // raise.
     let is_bounded = is_list || has(&sequence.get_type(), "__iter__")?;
     within.push(sequence.as_ptr());
-    // The class of the last number, or of another item that stays; a reference, so that no other class gets its address.
+    // The class of the last number, or of another item that stays; a reference, so that no other class
+    // gets its address.
     let (mut ordinary, mut has_numbers) = (None::<Bound<'_, PyType>>, false);
     let (mut all_stay, mut own) = (is_list, Own { items: vec![], is_used: !is_list });
     for (index, item) in items.take(if is_bounded { usize::MAX } else { len }).enumerate() {
@@ -280,7 +335,8 @@ pub(in crate::python) fn is_sequence(object: &Bound<'_, PyAny>) -> PyResult<bool
     }
     if is_a(object, "Mapping")? {
         return Err(PyTypeError::new_err(format!(
-            "expected numbers, got the mapping {}; pass its values, such as `[*x.values()]`",
+            "expected numbers, got the mapping {}; pass a list of its values, `list(d.values())` for the \
+             mapping `d`",
             class_name(&class)?
         )));
     }

@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::export::DLPackExport;
 use crate::import::ImportedStorage;
 use crate::managed::ManagedTensor;
-use crate::python::argument::{Access, PyTensor};
+use crate::python::argument::{Access, AtMost, Convert, Convertible, Exact, PyTensor};
 use crate::python::convert::{caused_by, discard, exchange_error, unless_missing};
 use crate::python::export::offer::{offer_once, storage_of};
 use crate::python::numpy::{NumPy, array_by_protocol, array_of};
@@ -23,7 +23,8 @@ use crate::stream_arg::StreamArg;
 
 /// An argument, or a type, whose library makes the result of a function: a [`PyTensor`],
 /// [`PyTensorMut`](crate::python::PyTensorMut) or
-/// [`PyDeviceTensor`](crate::python::PyDeviceTensor), and every Python object. This trait is sealed.
+/// [`PyDeviceTensor`](crate::python::PyDeviceTensor), also in [`Convert`], [`Exact`] or [`AtMost`], and every
+/// Python object. A list that is converted names NumPy. This trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an argument or an object of a library",
     label = "names no library",
@@ -60,6 +61,27 @@ impl<T, const N: usize, A: Access> sealed::HasObject for PyTensor<'_, T, N, A> {
     fn device_stream(&self) -> Option<(Device, StreamArg<'_>)> {
         A::device_stream(&self.tensor)
     }
+}
+
+/// A wrapper of an argument names the library that the argument names.
+macro_rules! wrappers {
+    ($([$($parameters:tt)*] $wrapper:ty;)*) => {$(
+        impl<$($parameters)*> sealed::HasObject for $wrapper {
+            fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
+                self.0.object(py)
+            }
+
+            fn device_stream(&self) -> Option<(Device, StreamArg<'_>)> {
+                self.0.device_stream()
+            }
+        }
+    )*};
+}
+
+wrappers! {
+    [A: Convertible + sealed::HasObject] Convert<A>;
+    [A: sealed::HasObject] Exact<A>;
+    [A: sealed::HasObject, const BYTES: u64] AtMost<A, BYTES>;
 }
 
 impl<T> sealed::HasObject for Py<T> {

@@ -237,12 +237,16 @@ fn variadic(arrays: PyTensors<'_, f32>) -> Vec<i64> {
     arrays.into_vec().into_iter().map(|x| x.numel()).collect()
 }
 
-/// The sum of each array, each on a thread of its own that also drops it, while this thread has
-/// the GIL. Threads of a pool do the same if the caller does not detach.
+/// The sum of each array, each on a thread of its own that also keeps it for a moment, while this thread
+/// has the GIL. Threads of a pool do the same if the caller does not detach.
 #[pyfunction]
 fn sums_on_threads(arrays: Vec<PyTensor<'_, f32>>) -> Vec<f32> {
     std::thread::scope(|scope| {
-        let sum = |x: PyTensor<'_, f32>| x.elements().iter().sum::<f32>();
+        let sum = |x: PyTensor<'_, f32>| {
+            let sum = x.elements().iter().sum::<f32>();
+            drop(x.into_owned());
+            sum
+        };
         let threads: Vec<_> = arrays.into_iter().map(|x| scope.spawn(move || sum(x))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or(f32::NAN)).collect()
     })
