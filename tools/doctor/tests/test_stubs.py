@@ -117,6 +117,7 @@ def test_operators_are_added():
 
 
 FUNCTIONS = """\
+'a line\x0cand the same line \u2028'
 from typing import Annotated
 
 from numpy import float32

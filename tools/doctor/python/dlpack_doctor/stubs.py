@@ -128,7 +128,7 @@ def complete(stub: str, module: ModuleType) -> str:
         )
     stub = with_arrays(stub)
     tree = ast.parse(stub)
-    lines = stub.splitlines()
+    lines = lines_of(stub)
     missing = {node: additions(node, module) for node in tree.body if isinstance(node, ast.ClassDef)}
     # From the last to the first, so that the line numbers before stay valid.
     for node, methods in reversed(missing.items()):
@@ -153,7 +153,7 @@ def with_arrays(stub: str) -> str:
     """Gives the first array that a function takes the type of its result, if that is `_Array`. An array that
     may be left out leaves the type of the result open. PyO3 writes no type of `*args`."""
     # The places are counted in bytes of UTF-8.
-    lines = [line.encode() for line in stub.splitlines()]
+    lines = [line.encode() for line in lines_of(stub)]
     edits: list[tuple[ast.Name | ast.arg, str]] = []
     for node in ast.walk(ast.parse(stub)):
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -181,6 +181,11 @@ def with_arrays(stub: str) -> str:
         line = lines[place.lineno - 1]
         lines[place.lineno - 1] = line[: place.col_offset] + text.encode() + line[place.end_col_offset :]
     return b"\n".join(lines).decode() + "\n"
+
+
+def lines_of(stub: str) -> list[str]:
+    """The lines as `ast` counts them: `str.splitlines` ends one at other characters, too."""
+    return re.split(r"\r\n|\r|\n", stub.removesuffix("\n"))
 
 
 def named(node: ast.expr, name: str) -> list[ast.Name]:
