@@ -152,6 +152,54 @@ def test_missing_values_of_an_import():
         testing.import_tensor(made)
 
 
+def test_no_cast_of_a_column_is_advised_that_makes_arbitrary_values():
+    pandas = require("pandas")
+    for x in [[-1.0, None], [300.5, None], [1e30, None], [300, -1], [float("inf"), 1]]:
+        with pytest.raises(TypeError, match="pass numbers in the range of uint8"):
+            arguments.bytes(pandas.Series(x))
+    for x in [pandas.Series([300, None], dtype="Int64"), pandas.Series([None, -1], dtype="Float64")]:
+        with pytest.raises(TypeError, match="pass numbers in the range of uint8"):
+            arguments.bytes(x)
+    with pytest.raises(TypeError, match=r"pass `numpy.asarray\(x.fillna\(0\), 'uint8'\)`"):
+        arguments.bytes(pandas.Series([255.5, None]))
+    with pytest.raises(TypeError, match=r"pass `numpy.asarray\(x, 'uint8'\)`"):
+        arguments.bytes(pandas.Series([255.5, 0]))
+
+
+def test_messages_do_not_compute():
+    dask, xarray = require("dask"), require("xarray")
+    computed = []
+
+    def block():
+        computed.append(1)
+        return np.array([1.5, np.nan])
+
+    import dask.array
+
+    x = xarray.DataArray(dask.array.from_delayed(dask.delayed(block)(), (2,), float))
+    for function, most in [(arguments.floats, 0), (arguments.bytes, 0), (arguments.convert_bytes, 1)]:
+        with pytest.raises(TypeError):
+            function(x)
+        assert len(computed) == most
+    texts = xarray.DataArray(dask.array.from_delayed(dask.delayed(block)(), (2,), float).astype(str))
+    computed.clear()
+    with pytest.raises(TypeError, match="pass numbers"):
+        arguments.convert_floats(texts)
+    assert len(computed) == 1
+
+
+def test_sparse_arrays_are_advised_to_be_made_dense():
+    require("scipy")
+    import scipy.sparse
+
+    one = np.eye(2, dtype="f4")
+    for x in [scipy.sparse.csr_array(one), scipy.sparse.coo_matrix(one)]:
+        for function in [arguments.floats, arguments.convert_floats, arguments.exact]:
+            with pytest.raises(TypeError, match=r"pass `x\.toarray\(\)`"):
+                function(x)
+            function(x.toarray())
+
+
 def test_missing_values_that_are_not_the_reason():
     pandas = require("pandas")
     for x in [pandas.Series([1.5, 2.5]), pandas.array([1.5, 2.5], dtype="Float64")]:

@@ -98,6 +98,12 @@ def test_a_kept_tensor_keeps_the_memory_that_its_owner_replaces():
         assert torch.equal(kept.permute([0, 1]), before)
         assert torch.equal(part.permute([0, 1]), before[::2])
         assert torch.equal(torch.from_dlpack(sample), before)
+    class Exits(torch.Tensor):
+        def detach(self):
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        Sample.from_dlpack(torch.ones(3).as_subclass(Exits))
     tensor = torch.zeros(3)
     Kept(tensor, torch).permute([0])[0] = 5
     assert tensor[0] == 5

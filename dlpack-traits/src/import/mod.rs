@@ -25,7 +25,7 @@ mod two_tensors_overlap;
 
 pub use cast::{As, Conversion, ElementsAs, Lossless, Lossy, Number};
 #[cfg(feature = "pyo3")]
-pub(crate) use cast::{CastError, Kind, best_of, is_allowed, is_widened, kind_of};
+pub(crate) use cast::{CastError, Kind, best_of, is_allowed, is_beyond, is_widened, kind_of};
 #[cfg(feature = "pyo3")]
 pub use elements::{Arguments, ElementFn};
 pub use elements::{Elements, ElementsMut, ElementsPart, ElementsPartMut, RawBits, Zip};

@@ -11,7 +11,7 @@ mod values;
 pub(in crate::import) use elements_as::check_as;
 pub use elements_as::{As, Conversion, ElementsAs, Lossless, Lossy, Number};
 #[cfg(feature = "pyo3")]
-pub(crate) use to_tensor::CastError;
+pub(crate) use to_tensor::{CastError, is_beyond};
 
 use crate::dtype::DataType;
 use crate::ffi;

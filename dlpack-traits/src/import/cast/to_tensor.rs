@@ -1,17 +1,19 @@
-//! Conversions to a new tensor: [`ImportedTensor::cast`].
+//! Conversions to a new tensor: [`ImportedTensor::cast`]; and whether one would make arbitrary values:
+//! [`is_beyond`].
 
 use super::small_float::{
     BComplex32, BF16, Complex32, E3M4, E4M3, E4M3B11FNUZ, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, F16,
 };
 use super::sources::{Reader, read_by};
 use super::values::{CHUNK, Narrow, Value, Wide};
-use super::{is_allowed, kind_of};
+use super::{Kind, Number, is_allowed, kind_of};
 use crate::copy::{Copied, Zeroed};
 use crate::describe::Order;
 use crate::dtype::DataType;
 use crate::element::{Complex, Readable};
 use crate::error::Error;
 use crate::export::copied_managed;
+use crate::ffi;
 use crate::import::ImportedTensor;
 use crate::import::copied::memory_order;
 use crate::storage::AlignedBuf;
@@ -151,4 +153,43 @@ impl Reader for Widened<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a cast to an integer type or `bool` makes arbitrary values of some: of NaN, of infinite ones,
+/// and of those beyond the range of the type. Of complex numbers the real parts are converted to integers.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a fraction does not count, and the cast saturates"
+)]
+pub(crate) fn is_beyond(tensor: &ImportedTensor, to: DataType) -> bool {
+    let unused = 128_u32.saturating_sub(to.bits().into());
+    let to_bool = to.code() == ffi::kDLBool;
+    let range = match to.code() {
+        ffi::kDLBool => i128::MIN..=i128::MAX,
+        ffi::kDLUInt => 0..=i128::MAX.checked_shr(unused.saturating_sub(1)).unwrap_or(0),
+        ffi::kDLInt => i128::MIN >> unused.min(127)..=i128::MAX >> unused.min(127),
+        _ => return false,
+    };
+    let is_in = |value: f64| value.is_finite() && range.contains(&(value as i128));
+    match (kind_of(tensor.dtype()), tensor.dtype().code()) {
+        (Some(Kind::Complex), _) => some::<Complex<f64>>(tensor, |value| {
+            !is_in(value.re) || (to_bool && !value.im.is_finite())
+        }),
+        (Some(Kind::Float), _) => some::<f64>(tensor, |value| !is_in(value)),
+        (Some(Kind::Integer), _) if to_bool => false,
+        (Some(Kind::Integer), ffi::kDLInt) => {
+            some::<i64>(tensor, |value| !range.contains(&value.into()))
+        }
+        (Some(Kind::Integer), _) => some::<u64>(tensor, |value| !range.contains(&value.into())),
+        _ => false,
+    }
+}
+
+/// Whether a condition holds for an element that is read as a type.
+fn some<T: Number>(tensor: &ImportedTensor, is: impl Fn(T) -> bool) -> bool {
+    let mut found = false;
+    let read = tensor.elements_as::<T>().and_then(|elements| {
+        elements.for_each_block(|values| found = found || values.iter().any(|&value| is(value)))
+    });
+    read.is_ok() && found
 }

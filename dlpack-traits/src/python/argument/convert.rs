@@ -14,7 +14,7 @@ use super::{PyTensor, checks};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::{
-    AreStored, CastError, ImportedElement, ImportedTensor, Kind, is_of_numpy, kind_of,
+    AreStored, CastError, ImportedElement, ImportedTensor, Kind, is_beyond, is_of_numpy, kind_of,
 };
 use crate::python::convert::{
     Bounded, class_name, discard, error_text, is_exit, is_refusal, is_without_memory, ok_unless,
@@ -186,15 +186,15 @@ fn or_missing(object: &Bound<'_, PyAny>, to: Option<DataType>, error: PyErr) -> 
         Ok(false) => return error,
         Err(exit) => return exit,
     }
-    let is_beyond = |object: &Bound<'_, PyAny>| {
+    let lacks = |object: &Bound<'_, PyAny>| {
         let (tensor, ..) = converted(object, None)?;
-        Ok::<_, PyErr>(to.is_some_and(|to| mismatch::is_beyond(py, &tensor, to)))
+        Ok::<_, PyErr>(to.is_some_and(|to| is_beyond(&tensor, to)))
     };
     let accepts = |filled: &Bound<'_, PyAny>| match converted(filled, to) {
         // A value that does not fit is the next error.
         Err(error) if !error.is_instance_of::<PyValueError>(py) => {
             discard(py, error);
-            Ok(is_beyond(object)? && !is_beyond(filled)?)
+            Ok(lacks(object)? && !lacks(filled)?)
         }
         result => ok_unless_exit(py, result).map(|_| true),
     };

@@ -12,14 +12,13 @@ use pyo3::types::{PyFloat, PyInt};
 
 use crate::device::Device;
 use crate::dtype::DataType;
-use crate::element::Complex;
 use crate::error::Error;
 use crate::ffi;
-use crate::import::{ImportError, ImportedTensor, Kind, Number, best_of, is_of_numpy, kind_of};
+use crate::import::{ImportError, ImportedTensor, best_of, is_beyond, is_of_numpy};
 use crate::python::convert::{Bounded, class_name, is_exit, ok_unless_exit};
 use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{dense, instead_of, text_unless_passed_on};
-use crate::python::import::missing_values::{check_mask, mask_of};
+use crate::python::import::missing_values::{check_mask, is_lazy, mask_of};
 use crate::python::import::not_exported::{NO_NUMBERS, expected, not_exported, numbers_of};
 use crate::python::import::object_kind::{ObjectKind, has, kind_of_dtype};
 use crate::python::interpreter::{LONG_COPY, detached_if};
@@ -142,7 +141,7 @@ fn with_advice(passed: Passed<'_, '_>, error: impl FnOnce(Library) -> PyErr) -> 
 /// Of a large tensor the values are not read: callers may try several types by their errors.
 fn conversion(library: Library, tensor: &ImportedTensor, to: DataType, note: &str) -> String {
     let is_read = tensor.numel() <= MOST_READ;
-    if is_read && Python::attach(|py| is_beyond(py, tensor, to)) {
+    if is_read && is_beyond(tensor, to) {
         return beyond(to);
     }
     library.cast((tensor.dtype(), tensor.device()), to, note)
@@ -155,52 +154,13 @@ fn beyond(to: DataType) -> String {
     format!("; some values are missing or beyond the range of {to}: replace them first")
 }
 
-/// Whether a cast to an integer type or `bool` makes arbitrary values of some: of NaN, of infinite ones,
-/// and of those beyond the range of the type. Of complex numbers the real parts are converted to integers.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a fraction does not count, and the cast saturates"
-)]
-pub(super) fn is_beyond(py: Python<'_>, tensor: &ImportedTensor, to: DataType) -> bool {
-    let unused = 128_u32.saturating_sub(to.bits().into());
-    let to_bool = to.code() == ffi::kDLBool;
-    let range = match to.code() {
-        ffi::kDLBool => i128::MIN..=i128::MAX,
-        ffi::kDLUInt => 0..=i128::MAX.checked_shr(unused.saturating_sub(1)).unwrap_or(0),
-        ffi::kDLInt => i128::MIN >> unused.min(127)..=i128::MAX >> unused.min(127),
-        _ => return false,
-    };
-    let is_in = |value: f64| value.is_finite() && range.contains(&(value as i128));
-    let read = || match (kind_of(tensor.dtype()), tensor.dtype().code()) {
-        (Some(Kind::Complex), _) => some::<Complex<f64>>(tensor, |value| {
-            !is_in(value.re) || (to_bool && !value.im.is_finite())
-        }),
-        (Some(Kind::Float), _) => some::<f64>(tensor, |value| !is_in(value)),
-        (Some(Kind::Integer), _) if to_bool => false,
-        (Some(Kind::Integer), ffi::kDLInt) => {
-            some::<i64>(tensor, |value| !range.contains(&value.into()))
-        }
-        (Some(Kind::Integer), _) => some::<u64>(tensor, |value| !range.contains(&value.into())),
-        _ => false,
-    };
-    detached_if(py, tensor.numel() >= LONG_COPY, read)
-}
-
-/// Whether a condition holds for an element that is read as a type.
-fn some<T: Number>(tensor: &ImportedTensor, is: impl Fn(T) -> bool) -> bool {
-    let mut found = false;
-    let read = tensor.elements_as::<T>().and_then(|elements| {
-        elements.for_each_block(|values| found = found || values.iter().any(|&value| is(value)))
-    });
-    read.is_ok() && found
-}
-
 /// Makes the exception for elements that the rule of casts does not convert.
 #[cold]
 pub(super) fn not_cast(passed: Passed<'_, '_>, tensor: &ImportedTensor, to: DataType) -> PyErr {
     let found = tensor.dtype();
     with_advice(passed, |library| {
-        let is_beyond = Python::attach(|py| is_beyond(py, tensor, to));
+        let is_long = tensor.numel() >= LONG_COPY;
+        let is_beyond = detached_if(passed.object.py(), is_long, || is_beyond(tensor, to));
         let cast = || library.cast((found, tensor.device()), to, "");
         let advice = if is_beyond { beyond(to) } else { cast() };
         PyTypeError::new_err(format!(
@@ -242,9 +202,6 @@ pub(super) fn not_numbers(
         };
         let cure = match kind {
             ObjectKind::NumPy => numbers_of(array, "", to)?,
-            ObjectKind::Other if dense(object)?.is_some() => {
-                dense(object)?.map_or_else(String::new, |dense| format!("pass `{dense}`"))
-            }
             // NumPy makes NaN of `None`.
             ObjectKind::Values if has_none(array)? => NO_NUMBERS.to_string(),
             ObjectKind::Array | ObjectKind::Values => {
@@ -253,7 +210,8 @@ pub(super) fn not_numbers(
                     cure => cure,
                 }
             }
-            _ => NO_NUMBERS.to_string(),
+            _ => dense(object, "x")?
+                .map_or_else(|| NO_NUMBERS.to_string(), |dense| format!("pass `{dense}`")),
         };
         Ok(format!("{}, got {found}; {cure}", expected(to)))
     };
@@ -274,7 +232,11 @@ fn has_none(array: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn of_columns(object: &Bound<'_, PyAny>, to: Option<DataType>) -> PyResult<Option<String>> {
     let py = object.py();
     let to = to.unwrap_or(DataType::F64);
-    if to.code() != ffi::kDLFloat || !is_of_numpy(to) || !has(&object.get_type(), "astype")? {
+    if to.code() != ffi::kDLFloat
+        || !is_of_numpy(to)
+        || !has(&object.get_type(), "astype")?
+        || is_lazy(object)?
+    {
         return Ok(None);
     }
     let is_made = || {

@@ -16,8 +16,9 @@ use crate::element::Readable;
 use crate::import::{
     AnyElement, As, Conversion, Elements, ElementsAs, ImportedElement, ImportedTensor, Number,
 };
+use crate::python::convert::ok_or_discard;
 use crate::python::import::advice::Library;
-use crate::python::import::import_object::kept;
+use crate::python::import::import_object::other_owner;
 use crate::python::interpreter::symbols::is_attached;
 use crate::stream_arg::StreamArg;
 
@@ -303,8 +304,8 @@ impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A
 
     /// Converts to a tensor that may be kept when the function has returned:
     /// [`ImportedStorage`](crate::ImportedStorage) makes it the `data` field of a struct. Of a tensor of
-    /// PyTorch, which `module.half()` gives another memory, it keeps the memory of now, if this thread has not
-    /// released the GIL. A mutable
+    /// PyTorch, which `module.half()` gives another memory, it keeps the memory of now by a call of
+    /// `x.detach()`, unless this thread has released the GIL. A mutable
     /// slice of a contiguous [`PyTensorMut`](super::PyTensorMut) requires it:
     ///
     /// ```ignore,no_run,standalone_crate
@@ -327,7 +328,11 @@ impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A
         if !is_attached() {
             return self.tensor;
         }
-        Python::attach(|py| kept(self.object.bind(py), self.tensor))
+        Python::attach(|py| {
+            let (object, tensor) = (self.object.bind(py), self.tensor);
+            let other = ok_or_discard(py, other_owner(object, &tensor));
+            other.flatten().unwrap_or(tensor)
+        })
     }
 }
 

@@ -87,7 +87,7 @@ fn items_of<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, P
         )));
     }
     if object.is_instance_of::<PyString>() || !is_a(object, "Sequence")? {
-        let advice = if is_a(object, "MappingView")? { "; pass `[*x]`" } else { "" };
+        let advice = if is_a(object, "ValuesView")? { "; pass `[*x]`" } else { "" };
         return Err(PyTypeError::new_err(format!(
             "expected a list or tuple of arrays, got an object of type {class}{advice}"
         )));

@@ -61,7 +61,7 @@ impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
     const INPUT_TYPE: pyo3::inspect::PyStaticExpr = super::super::stubs::SUPPORTS_DLPACK;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor = kept(&object, checks::import::<AnyElement>(&object)?);
+        let tensor = kept(&object, checks::import::<AnyElement>(&object)?)?;
         let (dtype, device) = (tensor.dtype(), tensor.device());
         match T::from_dlpack(tensor) {
             Ok(value) => Ok(Self(value)),
@@ -193,7 +193,15 @@ fn nbytes_of_shape(object: &Bound<'_, PyAny>) -> PyResult<u64> {
     };
     let mut nbytes = ok_unless_exit(py, itemsize())?.unwrap_or(1);
     for dim in dims.try_iter()? {
-        nbytes = nbytes.saturating_mul(dim?.extract()?);
+        nbytes = nbytes.saturating_mul(match dim?.extract() {
+            Ok(dim) => dim,
+            Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
+                discard(py, error);
+                u64::MAX
+            }
+            // A dimension may be unknown.
+            unknown => ok_unless_exit(py, unknown)?.unwrap_or(1),
+        });
     }
     Ok(nbytes)
 }
@@ -283,10 +291,7 @@ fn check_class(object: &Bound<'_, PyAny>, x: &str) -> PyResult<()> {
     // The advice below would drop the mask.
     check_mask_of(object, x)?;
     let class = class_name(&object.get_type())?;
-    let array = match dense(object)? {
-        Some(_) => format!("{x}.todense()"),
-        None => format!("numpy.asarray({x})"),
-    };
+    let array = dense(object, x)?.unwrap_or_else(|| format!("numpy.asarray({x})"));
     Err(PyTypeError::new_err(format!(
         "expected an array without a unit or another meaning, got {class}, of which only the \
          elements would be read; pass `{array}`"

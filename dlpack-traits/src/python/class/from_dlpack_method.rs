@@ -120,7 +120,7 @@ impl<T: ImportClass> ObjectMethod for FromDLPack<T> {
             // The copy that the class makes is the requested one.
             options.copy = None;
         }
-        let tensor = kept(&object, from_dlpack_with(&object, &options)?);
+        let tensor = kept(&object, from_dlpack_with(&object, &options)?)?;
         if asked == Some(false) && T::copies(&tensor) {
             return Err(never_without_a_copy::<T>(py));
         }

@@ -10,8 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyType};
 
 use crate::dtype::DataType;
-use crate::ffi;
-use crate::import::{ImportedTensor, is_of_numpy};
+use crate::import::{ImportedTensor, is_beyond, is_of_numpy};
 use crate::python::convert::{
     caused_by, class_name, discard, is_exit, ok_or_discard, ok_unless, ok_unless_exit,
 };
@@ -19,11 +18,12 @@ use crate::python::import::advice::{Advice, is_of_reals};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{
-    are_finite, check_mask, exporter_of, filled_numbers, is_column,
+    check_mask, exporter_of, filled, filled_numbers, is_column,
 };
 use crate::python::import::not_exported::not_exported;
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has, has_numbers, kind_of_dtype};
 use crate::python::import::sequences::own_items;
+use crate::python::interpreter::{LONG_COPY, detached_if};
 
 /// Imports the tensor of a Python object, zero-copy.
 ///
@@ -171,7 +171,7 @@ pub(in crate::python) fn text_of(
             |error: &PyErr| error.is_instance_of::<PyTypeError>(py) || is_exit(py, error);
         items = ok_unless(py, own_items(object), is_masked)?;
     }
-    if let (Advice::Convert(_), Some(dense)) = (advice, dense(object)?) {
+    if let (Advice::Convert(_), Some(dense)) = (advice, dense(object, "x")?) {
         return Ok(format!("{found}; pass `{dense}`"));
     }
     let items = items.filter(|items| items.is_alike).map(|items| items.object);
@@ -195,21 +195,26 @@ pub(in crate::python) fn text_of(
         Advice::Convert(dtype) => {
             let dtype = dtype.filter(|&dtype| is_of_numpy(dtype));
             let as_dtype = dtype.map(|dtype| format!(", '{dtype}'")).unwrap_or_default();
-            let kinds = match dtype.map(DataType::code) {
-                None => NUMBERS,
-                Some(ffi::kDLInt | ffi::kDLUInt | ffi::kDLBool) => "biu",
-                // Missing ones are NaN.
-                Some(_) => "",
-            };
-            if kind == ObjectKind::Array && !kinds.is_empty() {
-                if let Some(filled) = filled_numbers(object, kinds)? {
-                    return Ok(format!(
-                        "{found}; pass `numpy.asarray({filled}{as_dtype})` with a value for \
-                         missing ones"
-                    ));
-                }
-                if dtype.is_some() && has_missing(object)? {
-                    return Ok(format!("{found}; pass numbers, without missing or infinite ones"));
+            if kind == ObjectKind::Array {
+                let cast = |filled: String| {
+                    format!(
+                        "{found}; pass `numpy.asarray({filled}{as_dtype})` with a value for missing ones"
+                    )
+                };
+                match dtype {
+                    None => {
+                        if let Some(filled) = filled_numbers(object)? {
+                            return Ok(cast(filled));
+                        }
+                    }
+                    // Other objects are not read: a file may be large.
+                    Some(to) if is_column(object)? && !casts(object, to)? => {
+                        if let Some(filled) = filled(object, |filled| casts(filled, to))? {
+                            return Ok(cast(filled));
+                        }
+                        return Ok(format!("{found}; pass numbers in the range of {to}"));
+                    }
+                    Some(_) => {}
                 }
             }
             let is_halved = dtype.is_some_and(is_of_reals) && object.is_instance_of::<PyComplex>();
@@ -225,25 +230,28 @@ pub(in crate::python) fn text_of(
 /// # Errors
 ///
 /// Those of [`ok_unless_exit`].
-pub(in crate::python) fn dense(object: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+pub(in crate::python) fn dense(object: &Bound<'_, PyAny>, x: &str) -> PyResult<Option<String>> {
     let class = object.get_type();
-    let is_sparse = has(&class, "todense")? && has(&class, "nnz")?;
-    Ok(is_sparse.then_some("x.todense()"))
+    if !has(&class, "todense")? || !has(&class, "nnz")? {
+        return Ok(None);
+    }
+    // `todense` of scipy returns a matrix.
+    let method = if has(&class, "toarray")? { "toarray" } else { "todense" };
+    Ok(Some(format!("{x}.{method}()")))
 }
 
-/// Whether NumPy makes floats of a column that are not all finite. Other objects are not read: a file may be
-/// large.
-fn has_missing(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// Whether NumPy casts an object to a type without arbitrary values; `false` for an object of which it
+/// makes no numbers.
+fn casts(object: &Bound<'_, PyAny>, to: DataType) -> PyResult<bool> {
     let py = object.py();
-    if !is_column(object)? {
-        return Ok(false);
-    }
-    let has = || {
+    let casts = || {
         let numpy = py.import(intern!(py, "numpy"))?;
         let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
-        Ok(kind_of_dtype(&array)? == Some('f') && !are_finite(&array)?)
+        let tensor = import_object(&array, &ImportOptions::new())?;
+        let is_long = tensor.numel() >= LONG_COPY;
+        Ok(!detached_if(py, is_long, || is_beyond(&tensor, to)))
     };
-    Ok(ok_unless_exit(py, has())? == Some(true))
+    Ok(ok_unless_exit(py, casts())? == Some(true))
 }
 
 /// Whether NumPy makes numbers of an object. What the object does not state is tried, because the

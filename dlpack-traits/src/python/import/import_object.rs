@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::ffi;
 use crate::import::{ImportError, ImportedTensor};
 use crate::python::capsule;
-use crate::python::convert::{caused_by, discard, exchange_error, ok_or_discard};
+use crate::python::convert::{caused_by, discard, exchange_error, ok_or_discard, ok_unless_exit};
 use crate::python::import::call_dlpack::{call_and_import, device_of};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{check_mask, exporter_of};
@@ -37,20 +37,41 @@ pub(in crate::python) fn import_object(
 
 /// The tensor of an object, to be kept. PyTorch gives another memory to a tensor by `module.half()`, and
 /// then frees that of an import; another tensor over the memory, `x.detach()`, keeps it.
+///
+/// # Errors
+///
+/// Exits.
 #[inline]
-pub(in crate::python) fn kept(object: &Bound<'_, PyAny>, tensor: ImportedTensor) -> ImportedTensor {
-    // Those of PyTorch, and objects that may pass on one. Work of a device is ordered by the import.
-    match has_lazy_bits(object) {
-        Ok(true) if tensor.device().is_host() => kept_of_torch(object, tensor),
-        other => {
-            let _none = ok_or_discard(object.py(), other);
-            tensor
-        }
+pub(in crate::python) fn kept(
+    object: &Bound<'_, PyAny>,
+    tensor: ImportedTensor,
+) -> PyResult<ImportedTensor> {
+    Ok(other_owner(object, &tensor)?.unwrap_or(tensor))
+}
+
+/// The tensor of `x.detach()`, if `x` is one of PyTorch, or passes on one, and both are over the same
+/// elements.
+///
+/// # Errors
+///
+/// Exits.
+#[inline]
+pub(in crate::python) fn other_owner(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+) -> PyResult<Option<ImportedTensor>> {
+    // Work of a device is ordered by the import.
+    if !tensor.device().is_host() || !has_lazy_bits(object)? {
+        return Ok(None);
     }
+    detached(object, tensor)
 }
 
 #[cold]
-fn kept_of_torch(object: &Bound<'_, PyAny>, tensor: ImportedTensor) -> ImportedTensor {
+fn detached(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+) -> PyResult<Option<ImportedTensor>> {
     let py = object.py();
     let other = || {
         let exporter = match exporter_of(object)? {
@@ -67,7 +88,7 @@ fn kept_of_torch(object: &Bound<'_, PyAny>, tensor: ImportedTensor) -> ImportedT
             && other.strides() == tensor.strides()
             && (other.dtype(), other.flags()) == (tensor.dtype(), tensor.flags())
     };
-    ok_or_discard(py, other()).flatten().filter(is_same).unwrap_or(tensor)
+    Ok(ok_unless_exit(py, other())?.flatten().filter(is_same))
 }
 
 /// Imports the tensor of an object. If the options request a copy, the producer makes it.

@@ -11,7 +11,7 @@ use pyo3::types::PySlice;
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::python::convert::{class_name, ok_unless_exit};
-use crate::python::import::object_kind::{has, kind_of_dtype};
+use crate::python::import::object_kind::{NUMBERS, has, kind_of_dtype};
 use crate::python::numpy::{Mask, NumPy};
 use crate::python::table::owner_class::passes_on;
 
@@ -77,7 +77,11 @@ pub(in crate::python) fn computed<'py>(
 }
 
 /// Whether an object is a lazy collection of Dask, or wraps one.
-fn is_lazy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(in crate::python) fn is_lazy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
     let graph = intern!(py, "__dask_graph__");
     // A wrapper has the method whether it wraps a collection or not, and then returns `None`.
@@ -190,33 +194,18 @@ pub(in crate::python) fn filled<'py>(
     Ok(None)
 }
 
-/// As [`filled`], if NumPy makes an array with one of these kinds, or of finite floats, of that only, and
-/// not of the object.
+/// As [`filled`], if NumPy makes an array of numbers of that only, and not of the object.
 ///
 /// # Errors
 ///
 /// Those of [`filled`].
 #[cold]
-pub(in crate::python) fn filled_numbers(
-    object: &Bound<'_, PyAny>,
-    kinds: &str,
-) -> PyResult<Option<String>> {
+pub(in crate::python) fn filled_numbers(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     let py = object.py();
     let is_made = |object: &Bound<'_, PyAny>| -> PyResult<bool> {
         let numpy = py.import(intern!(py, "numpy"))?;
         let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
-        Ok(match kind_of_dtype(&array)? {
-            Some('f') if !kinds.contains('f') => are_finite(&array)?,
-            kind => kind.is_some_and(|kind| kinds.contains(kind)),
-        })
+        Ok(kind_of_dtype(&array)?.is_some_and(|kind| NUMBERS.contains(kind)))
     };
     filled(object, |filled| Ok(is_made(filled)? && !is_made(object)?))
-}
-
-/// Whether an array of NumPy has neither NaN nor infinite values.
-pub(in crate::python) fn are_finite(array: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = array.py();
-    let finite =
-        py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "isfinite"), (array,))?;
-    finite.call_method0(intern!(py, "all"))?.is_truthy()
 }
