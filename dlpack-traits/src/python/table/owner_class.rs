@@ -120,8 +120,13 @@ pub(in crate::python) fn passes_on(class: &Bound<'_, PyType>) -> PyResult<bool> 
     if read.is_some_and(|found| found.is_instance_of::<PyFunction>()) {
         return Ok(true);
     }
-    let proxies = || py.import(intern!(py, "weakref"))?.getattr(intern!(py, "ProxyTypes"));
-    let is_proxy = proxies().and_then(|proxies| proxies.contains(class));
+    // Always loaded, unlike `weakref`: a child process would wait for ever for a lock of its import, which
+    // a thread of the parent held during the fork.
+    let proxies = || py.import(intern!(py, "_weakref"));
+    let is_proxy = proxies().and_then(|proxies| {
+        let is = |name| Ok::<_, PyErr>(proxies.getattr(name)?.is(class));
+        Ok(is(intern!(py, "ProxyType"))? || is(intern!(py, "CallableProxyType"))?)
+    });
     Ok(ok_unless_exit(py, is_proxy)? == Some(true))
 }
 
