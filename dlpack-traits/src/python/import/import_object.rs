@@ -74,12 +74,14 @@ fn detached(
 ) -> PyResult<Option<ImportedTensor>> {
     let py = object.py();
     let other = || {
-        let exporter = match exporter_of(object)? {
-            Some(exporter) if !NumPy::is_array(&exporter)? => exporter,
-            _ => return Ok(None),
-        };
+        let options = ImportOptions::new();
+        let has_table = options.export_of(object)?.is_some();
+        let exporter = if has_table { Some(object.clone()) } else { exporter_of(object)? };
+        let Some(exporter) = exporter else { return Ok(None) };
         let other = exporter.call_method0(intern!(py, "detach"))?;
-        import_object(&other, &ImportOptions::new()).map(Some)
+        // It has no lazy bits, as the object.
+        let by_table = options.export_of(&other)?.map(calls::export);
+        by_table.unwrap_or_else(|| import_object(&other, &options)).map(Some)
     };
     let is_same = |other: &ImportedTensor| {
         other.data_ptr() == tensor.data_ptr()
