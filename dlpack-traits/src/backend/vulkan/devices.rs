@@ -2,6 +2,8 @@
 //! streams: [`VulkanStream`], [`VulkanEvent`].
 
 use core::{fmt, ptr};
+use std::boxed::Box;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
 use ash::vk;
@@ -9,7 +11,6 @@ use ash::vk;
 use super::convert::number;
 use super::deferred_destroy::Retired;
 use super::queue::{Queue, TimelinePoint};
-use crate::backend::append_list::AppendList;
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
@@ -68,18 +69,24 @@ impl fmt::Debug for DeviceState {
 
 /// All adopted devices. They are never removed: a tensor names its device by a number, and
 /// a consumer may release it at any time, on any thread.
-static KNOWN: AppendList<DeviceState> = AppendList::new();
+fn adopted() -> MutexGuard<'static, Vec<&'static DeviceState>> {
+    static ADOPTED: Mutex<Vec<&DeviceState>> = Mutex::new(Vec::new());
+    ADOPTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Adds a device, permanently, and returns its id.
 pub(super) fn add(known: DeviceState) -> i32 {
-    KNOWN.append(known)
+    let mut all = adopted();
+    let index = all.len();
+    all.push(Box::leak(Box::new(known)));
+    i32::try_from(index).unwrap_or(i32::MAX)
 }
 
 /// Returns the adopted device with that id.
 pub(super) fn known(device: Device) -> Result<&'static DeviceState, Error> {
     let served = device.device_type() == ffi::kDLVulkan;
-    let known = KNOWN.get(device.device_id()).filter(|_| served);
-    known.ok_or(Error::NoBackend { device })
+    let index = usize::try_from(device.device_id()).ok().filter(|_| served);
+    index.and_then(|index| adopted().get(index).copied()).ok_or(Error::NoBackend { device })
 }
 
 /// A queue of a device.

@@ -14,8 +14,10 @@ mod sys;
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
+use std::boxed::Box;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::vec::Vec;
 
 use libloading::Library;
 
@@ -23,7 +25,6 @@ use self::memory::{COPY_DST, COPY_SRC, STORAGE, Units, create, enqueue, read, un
 use self::queue::AdoptedDevice;
 pub use self::queue::{WebGpuEvent, WebGpuStream};
 use self::sys::Calls;
-use crate::backend::append_list::AppendList;
 use crate::backend::memory::Direction;
 use crate::backend::{
     Backend, MemoryRange, MemoryRef, MemoryType, Stream, StreamHandle, WorkStream,
@@ -44,17 +45,17 @@ use crate::ffi;
 #[derive(Clone, Copy, Debug)]
 pub struct WebGpu;
 
-/// All adopted devices.
-static KNOWN: AppendList<AdoptedDevice> = AppendList::new();
-
-/// Locked while a device is looked up and, if it is new, added.
-static ADOPTING: Mutex<()> = Mutex::new(());
+/// All adopted devices, which are never removed.
+fn adopted() -> MutexGuard<'static, Vec<&'static AdoptedDevice>> {
+    static ADOPTED: Mutex<Vec<&AdoptedDevice>> = Mutex::new(Vec::new());
+    ADOPTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Returns the adopted device with that id.
 fn known(device: Device) -> Result<&'static AdoptedDevice, Error> {
     let served = device.device_type() == ffi::kDLWebGPU;
-    let known = KNOWN.get(device.device_id()).filter(|_| served);
-    known.ok_or(Error::NoBackend { device })
+    let index = usize::try_from(device.device_id()).ok().filter(|_| served);
+    index.and_then(|index| adopted().get(index).copied()).ok_or(Error::NoBackend { device })
 }
 
 impl WebGpu {
@@ -87,16 +88,16 @@ impl WebGpu {
         // SAFETY: 1. By our caller's 1; the record of the device keeps the library.
         let calls = unsafe { Calls::load(&library, none, 0) }?;
         // Each device has one record, whose lock serializes its error scopes.
-        let _alone = ADOPTING.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |known: &AdoptedDevice| ptr::from_ref(known.device()) == device.as_ptr().cast();
-        let index = if let Some(index) = KNOWN.index_of(is_it) {
-            index
-        } else {
+        let mut all = adopted();
+        let raw: *const _ = device.as_ptr().cast();
+        let index = all.iter().position(|known| ptr::eq(known.device(), raw)).unwrap_or(all.len());
+        if index == all.len() {
             // SAFETY: 1. By our caller's 2.
-            let adopted = unsafe { AdoptedDevice::of(library, calls, device) };
-            KNOWN.append(adopted.ok_or(Error::Unsupported { device: none, what: "queue" })?)
-        };
-        Ok(Device::new(ffi::kDLWebGPU, index))
+            let new = unsafe { AdoptedDevice::of(library, calls, device) };
+            let new = new.ok_or(Error::Unsupported { device: none, what: "queue" })?;
+            all.push(Box::leak(Box::new(new)));
+        }
+        Ok(Device::new(ffi::kDLWebGPU, i32::try_from(index).unwrap_or(i32::MAX)))
     }
 }
 
