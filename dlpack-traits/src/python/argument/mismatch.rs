@@ -83,10 +83,11 @@ pub(in crate::python) fn of_dtypes(
 ) -> PyErr {
     // The words of PyO3 before 0.29.
     let argument = name.map(|name| format!("argument '{name}': ")).unwrap_or_default();
+    let py = passed.object.py();
     with_advice(passed, |library| {
         let found = tensor.dtype();
         let advice = best_of(found, expected)
-            .map(|to| conversion(library, tensor, to, note))
+            .map(|to| conversion((py, library), tensor, to, note, MOST_READ))
             .unwrap_or_default();
         let mismatch = expected_dtypes(expected, found);
         PyTypeError::new_err(format!("{argument}{mismatch}{note}{advice}"))
@@ -137,32 +138,34 @@ fn with_advice(passed: Passed<'_, '_>, error: impl FnOnce(Library) -> PyErr) -> 
     }
 }
 
-/// How to convert the elements of a tensor: by an expression, unless it would make arbitrary values.
-/// Of a large tensor the values are not read: callers may try several types by their errors.
-fn conversion(library: Library, tensor: &ImportedTensor, to: DataType, note: &str) -> String {
-    let is_read = tensor.numel() <= MOST_READ;
-    if is_read && is_beyond(tensor, to) {
-        return beyond(to);
-    }
-    library.cast((tensor.dtype(), tensor.device()), to, note)
-}
-
-/// The most elements that are read for advice.
+/// The most elements that are read for advice about an argument that is not converted: callers may try
+/// several types by their errors.
 const MOST_READ: i64 = 1 << 14;
 
-fn beyond(to: DataType) -> String {
-    format!("; some values are missing or beyond the range of {to}: replace them first")
+/// How to convert the elements of a tensor: by an expression, unless it would make arbitrary values. Of a
+/// tensor of more than `most` elements the values are not read.
+fn conversion(
+    (py, library): (Python<'_>, Library),
+    tensor: &ImportedTensor,
+    to: DataType,
+    note: &str,
+    most: i64,
+) -> String {
+    let is_long = tensor.numel() >= LONG_COPY;
+    if tensor.numel() <= most && detached_if(py, is_long, || is_beyond(tensor, to)) {
+        return format!(
+            "; some values are missing or beyond the range of {to}: replace them first"
+        );
+    }
+    library.cast((tensor.dtype(), tensor.device()), to, note)
 }
 
 /// Makes the exception for elements that the rule of casts does not convert.
 #[cold]
 pub(super) fn not_cast(passed: Passed<'_, '_>, tensor: &ImportedTensor, to: DataType) -> PyErr {
-    let found = tensor.dtype();
+    let (py, found) = (passed.object.py(), tensor.dtype());
     with_advice(passed, |library| {
-        let is_long = tensor.numel() >= LONG_COPY;
-        let is_beyond = detached_if(passed.object.py(), is_long, || is_beyond(tensor, to));
-        let cast = || library.cast((found, tensor.device()), to, "");
-        let advice = if is_beyond { beyond(to) } else { cast() };
+        let advice = conversion((py, library), tensor, to, "", i64::MAX);
         PyTypeError::new_err(format!(
             "expected {to}, got {found}, which is not converted because values could be lost{advice}"
         ))
@@ -304,7 +307,7 @@ pub(super) fn rejected(
 ) -> PyErr {
     match error {
         Error::ElementMismatch { requested, found } => with_advice(object.into(), |library| {
-            let advice = conversion(library, tensor, requested, "");
+            let advice = conversion((object.py(), library), tensor, requested, "", MOST_READ);
             PyTypeError::new_err(format!("expected {requested}, got {found}{advice}"))
         }),
         Error::AxesMismatch { axes } if tensor.shape().ends_with(axes) => {
