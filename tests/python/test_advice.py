@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 import sys
+import warnings
 
 import dlpack_testing as testing
 import pytest
@@ -414,6 +415,29 @@ def test_advice_keeps_fractions():
         arguments.element_bits(made)
 
 
+def masked_tensor(torch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # A prototype, it says.
+        return torch.masked.masked_tensor(torch.ones(2), torch.tensor([True, False]))
+
+
+def test_tensors_that_are_traced_have_no_memory():
+    """Those that `vmap` passes refuse to give an address."""
+    torch = require("torch")
+    refused = []
+
+    def function(x):
+        for reads in [arguments.floats, arguments.convert_floats, arguments.convert_any]:
+            with pytest.raises(BufferError, match="without memory, because it is .*traced"):
+                reads(x)
+            refused.append(x)
+        return x.sum()
+
+    torch.func.vmap(function)(torch.ones(2, 3))
+    torch.func.functionalize(function)(torch.ones(3))
+    assert len(refused) == 6
+
+
 def test_advice_for_tensors_that_pytorch_stores_otherwise():
     torch = require("torch")
     ragged = [torch.ones(2), torch.ones(3)]
@@ -424,6 +448,7 @@ def test_advice_for_tensors_that_pytorch_stores_otherwise():
         (torch.nested.nested_tensor(ragged), "nested", 2),
         (torch.nested.nested_tensor(ragged, layout=torch.jagged), "nested", 2),
         (torch.ones(3, device="meta"), "no memory", 0),
+        (masked_tensor(torch), "without memory, because it is masked", 1),
     ]:
         for function in [arguments.floats, arguments.convert_floats, arguments.convert_any]:
             made, message = advised(function, wrong, BufferError)

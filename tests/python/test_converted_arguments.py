@@ -914,7 +914,7 @@ def test_freed_memory_is_not_converted():
     freed = torch.ones(2, 3)
     freed.untyped_storage().resize_(0)
     for function in [arguments.floats, arguments.convert_floats, arguments.convert_any]:
-        with pytest.raises(BufferError, match="data is NULL"):
+        with pytest.raises(BufferError, match="without memory.*freed"):
             function(freed)
     for function in [arguments.convert_floats, arguments.convert_any, elementwise.halved]:
         for given in [[freed], weakref.proxy(freed), [weakref.proxy(freed)]]:

@@ -131,6 +131,31 @@ def test_missing_values_are_no_exponents():
         testing.elementwise.power(2.0, require("pandas").Series([1, 2]))
 
 
+def test_a_frame_of_nullable_columns():
+    """pandas makes objects of all of its elements, and numbers of each column."""
+    pandas = require("pandas")
+    frame = pandas.DataFrame({"a": [1, None, 3], "b": [4, 5, 6], "c": [True, False, True]})
+    for x in [frame.convert_dtypes(), frame.convert_dtypes()[["a", "b"]]]:
+        assert np.asarray(x).dtype == object
+        values = arguments.converted(x, "float64")
+        np.testing.assert_array_equal(values, x.astype("float64").to_numpy("float64", na_value=np.nan))
+        with pytest.raises(TypeError, match="expected int64, got .* with missing values") as raised:
+            arguments.converted(x, "int64")
+        [advice] = re.findall(r"`(x\.[^`]*)`", str(raised.value))
+        filled = eval(advice, {"x": x})
+        assert arguments.converted(filled, "int64").tolist() == filled.astype("int64").values.tolist()
+        with pytest.raises(TypeError, match="not a tensor") as raised:
+            arguments.double_sum(filled)
+        [advice] = re.findall(r"`(numpy\.[^`]*)`", str(raised.value))
+        assert arguments.double_sum(eval(advice, {"numpy": np, "x": filled})) == filled.sum().sum()
+    large = pandas.DataFrame({"a": [2**63 - 1, 0], "b": [-(2**63), 1]}, dtype="Int64")
+    assert arguments.converted(large, "int64").tolist() == [[2**63 - 1, -(2**63)], [0, 1]]
+    # Columns without numbers, and of objects.
+    for x in [frame.assign(d="text").convert_dtypes(), frame.astype(object), frame.assign(d=[{}] * 3)]:
+        with pytest.raises(TypeError, match="expected float64, got `pandas.DataFrame`"):
+            arguments.converted(x, "float64")
+
+
 def test_missing_bools_are_not_converted():
     pandas, polars = require("pandas"), require("polars")
     for x in [pandas.array([True, None], dtype="boolean"), polars.Series([True, None])]:

@@ -24,7 +24,9 @@ use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{check_mask, check_mask_of, computed, is_column};
+use crate::python::import::missing_values::{
+    by_columns, check_mask, check_mask_of, computed, is_column,
+};
 use crate::python::import::not_exported::{Stored, expected, missing_text, not_exported, wider};
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has};
 use crate::python::import::sequences::{OwnItems, own_items};
@@ -48,8 +50,8 @@ use crate::python::numpy::NumPy;
 /// An array that meets the type is passed as it is, zero-copy. A tensor of any library with another
 /// numeric dtype is copied in Rust, in one pass. NumPy makes an array of every other object, and of
 /// an array that its library does not export: in another byte order, or of a field of a packed
-/// record. Tensors in a list are converted as each is, and integers in it keep their values if `T` is
-/// stated. A numeric array without elements converts to any numeric dtype. Otherwise values are kept:
+/// record; of a data frame of pandas with columns such as `Int64`, column by column. Tensors in a list
+/// are converted as each is, and integers in it keep their values if `T` is stated. A numeric array without elements converts to any numeric dtype. Otherwise values are kept:
 ///
 /// | from | to | |
 /// |---|---|---|
@@ -347,7 +349,8 @@ fn by_numpy<'py>(
         // A masked array remains one.
         let made = numpy.call_method1(intern!(py, "asanyarray"), (&items,))?;
         check_mask_of(&made, expression)?;
-        numpy.call_method1(asarray, (made,))?
+        let array = numpy.call_method1(asarray, (made,))?;
+        by_columns(&computed, &array)?.unwrap_or(array)
     };
     let dtype = array.getattr(intern!(py, "dtype"))?;
     let letter = |name: &Bound<'py, PyString>| dtype.getattr(name)?.extract::<char>();

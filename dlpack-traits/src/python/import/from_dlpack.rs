@@ -18,7 +18,7 @@ use crate::python::import::advice::{Advice, is_of_reals};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{
-    check_mask, exporter_of, filled, filled_numbers, is_column,
+    array_of, check_mask, exporter_of, filled, filled_numbers, is_column,
 };
 use crate::python::import::not_exported::not_exported;
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has, has_numbers, kind_of_dtype};
@@ -245,9 +245,7 @@ pub(in crate::python) fn dense(object: &Bound<'_, PyAny>, x: &str) -> PyResult<O
 fn casts(object: &Bound<'_, PyAny>, to: DataType) -> PyResult<bool> {
     let py = object.py();
     let casts = || {
-        let numpy = py.import(intern!(py, "numpy"))?;
-        let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
-        let tensor = import_object(&array, &ImportOptions::new())?;
+        let tensor = import_object(&array_of(object)?, &ImportOptions::new())?;
         let is_long = tensor.numel() >= LONG_COPY;
         Ok(!detached_if(py, is_long, || is_beyond(&tensor, to)))
     };

@@ -4,6 +4,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
+use alloc::vec::Vec;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -194,6 +195,48 @@ pub(in crate::python) fn filled<'py>(
     Ok(None)
 }
 
+/// The array that NumPy makes of an object.
+///
+/// # Errors
+///
+/// What NumPy raises.
+#[cold]
+pub(in crate::python) fn array_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
+    Ok(by_columns(object, &array)?.unwrap_or(array))
+}
+
+/// The array of a data frame by columns, if NumPy makes one of objects of the frame: its columns have types
+/// of their own, such as `Int64` of pandas.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+#[cold]
+pub(in crate::python) fn by_columns<'py>(
+    frame: &Bound<'py, PyAny>,
+    array: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = frame.py();
+    if kind_of_dtype(array)? != Some('O') || !is_column(frame)? {
+        return Ok(None);
+    }
+    let read = || -> PyResult<Option<_>> {
+        if !frame.getattr(intern!(py, "ndim"))?.eq(2)? {
+            return Ok(None);
+        }
+        let numpy = py.import(intern!(py, "numpy"))?;
+        let of = |column: Bound<'py, PyAny>| numpy.call_method1(intern!(py, "asarray"), (column,));
+        let columns = frame.call_method0(intern!(py, "items"))?.try_iter()?;
+        let columns = columns.map(|column| of(column?.get_item(1)?));
+        let columns = columns.collect::<PyResult<Vec<_>>>()?;
+        numpy.call_method1(intern!(py, "column_stack"), (columns,)).map(Some)
+    };
+    Ok(ok_unless_exit(py, read())?.flatten())
+}
+
 /// As [`filled`], if NumPy makes an array of numbers of that only, and not of the object.
 ///
 /// # Errors
@@ -201,11 +244,8 @@ pub(in crate::python) fn filled<'py>(
 /// Those of [`filled`].
 #[cold]
 pub(in crate::python) fn filled_numbers(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
-    let py = object.py();
     let is_made = |object: &Bound<'_, PyAny>| -> PyResult<bool> {
-        let numpy = py.import(intern!(py, "numpy"))?;
-        let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
-        Ok(kind_of_dtype(&array)?.is_some_and(|kind| NUMBERS.contains(kind)))
+        Ok(kind_of_dtype(&array_of(object)?)?.is_some_and(|kind| NUMBERS.contains(kind)))
     };
     filled(object, |filled| Ok(is_made(filled)? && !is_made(object)?))
 }

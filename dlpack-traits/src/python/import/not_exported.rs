@@ -117,6 +117,8 @@ pub(in crate::python) enum Stored {
     Conjugated,
     /// As the negatives of what is in memory.
     Negated,
+    /// Not at all: it stands for other tensors, or its memory was freed.
+    Absent,
 }
 
 impl Stored {
@@ -145,6 +147,8 @@ impl Stored {
                 Some(Self::Conjugated)
             } else if object.call_method0(intern!(py, "is_neg"))?.is_truthy()? {
                 Some(Self::Negated)
+            } else if has(intern!(py, "is_cpu"))? && !has_memory(object)? {
+                Some(Self::Absent)
             } else {
                 None
             })
@@ -167,9 +171,23 @@ impl Stored {
             Self::Sparse => ("tensor without strides", "`x.to_dense()`"),
             Self::Conjugated => ("tensor with the conjugate bit", "`x.resolve_conj()`"),
             Self::Negated => ("tensor with the negative bit", "`x.resolve_neg()`"),
+            Self::Absent => (
+                "tensor without memory, because it is masked, distributed, traced or freed",
+                "one with values, such as `x.to_tensor(0)` of a masked one",
+            ),
         };
         format!("{}, got a {found}; pass {keep}{cure} (PyTorch)", expected(to))
     }
+}
+
+/// Whether a tensor of PyTorch has an address, or no elements. One that `torch.func.vmap` passes
+/// raises instead.
+fn has_memory(tensor: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = tensor.py();
+    let address = tensor.call_method0(intern!(py, "data_ptr"));
+    let has_address =
+        ok_unless_exit(py, address)?.map_or(Ok(false), |address| address.is_truthy())?;
+    Ok(has_address || tensor.call_method0(intern!(py, "numel"))?.eq(0)?)
 }
 
 /// The message for an array of NumPy or JAX; `None` for one of JAX whose dtype is not the reason.
