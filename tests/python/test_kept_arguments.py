@@ -1,6 +1,8 @@
 """An argument that is kept beyond the call, and parts of it in the library of the caller."""
 
 import gc
+import sys
+import threading
 import weakref
 
 import pytest
@@ -98,15 +100,55 @@ def test_a_kept_tensor_keeps_the_memory_that_its_owner_replaces():
         assert torch.equal(kept.permute([0, 1]), before)
         assert torch.equal(part.permute([0, 1]), before[::2])
         assert torch.equal(torch.from_dlpack(sample), before)
-    class Exits(torch.Tensor):
-        def detach(self):
-            raise SystemExit
-
-    with pytest.raises(SystemExit):
-        Sample.from_dlpack(torch.ones(3).as_subclass(Exits))
     tensor = torch.zeros(3)
     Kept(tensor, torch).permute([0])[0] = 5
     assert tensor[0] == 5
+
+
+def test_no_code_of_a_subclass_of_torch_runs_where_a_tensor_is_kept():
+    """It could give the tensor another memory, raise, or lose an interrupt."""
+    torch = require("torch")
+
+    class Changes(torch.Tensor):
+        def detach(self):
+            self.data = torch.zeros(300, 1000)
+            raise KeyboardInterrupt
+
+        @classmethod
+        def __torch_function__(cls, function, types, arguments=(), keywords=None):
+            if function is torch.Tensor.detach:
+                raise KeyboardInterrupt
+            return super().__torch_function__(function, types, arguments, keywords or {})
+
+    tensor = torch.ones(300, 1000).as_subclass(Changes)
+    kept, sample = Kept(tensor, torch), Sample.from_dlpack(tensor)
+    tensor.data = torch.zeros(300, 1000)
+    assert kept.permute([0, 1]).sum() == 300_000
+    assert torch.from_dlpack(sample).sum() == 300_000
+
+
+def test_a_tensor_is_kept_while_a_thread_replaces_its_memory():
+    """Between its import and `detach`."""
+    torch = require("torch")
+    tensor, stop = torch.ones(500_000), threading.Event()
+
+    def replace():
+        while not stop.is_set():
+            tensor.data = torch.ones(500_000)
+            _other = torch.full((500_000,), 9.0)
+
+    thread = threading.Thread(target=replace)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(200):
+            kept = [Kept(tensor, torch) for _ in range(3)]
+            assert all(one.permute([0]).sum() == 500_000 for one in kept)
+    finally:
+        stop.set()
+        thread.join()
+        sys.setswitchinterval(interval)
 
 
 @pytest.mark.parametrize("library", ["torch", "jax"])

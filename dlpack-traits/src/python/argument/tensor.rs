@@ -16,7 +16,6 @@ use crate::element::Readable;
 use crate::import::{
     AnyElement, As, Conversion, Elements, ElementsAs, ImportedElement, ImportedTensor, Number,
 };
-use crate::python::convert::ok_or_discard;
 use crate::python::import::advice::Library;
 use crate::python::import::import_object::other_owner;
 use crate::python::interpreter::symbols::is_attached;
@@ -330,8 +329,14 @@ impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A
         }
         Python::attach(|py| {
             let (object, tensor) = (self.object.bind(py), self.tensor);
-            let other = ok_or_discard(py, other_owner(object, &tensor));
-            other.flatten().unwrap_or(tensor)
+            match other_owner(object, &tensor) {
+                Ok(other) => other.unwrap_or(tensor),
+                // Of a class with Python code of its own.
+                Err(exit) => {
+                    exit.write_unraisable(py, Some(object));
+                    tensor
+                }
+            }
         })
     }
 }

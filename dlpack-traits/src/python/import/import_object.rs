@@ -19,7 +19,8 @@ use crate::python::interpreter::drop_attached::{drain, watch};
 use crate::python::interpreter::{LONG_COPY, detached_if};
 use crate::python::numpy::{self, NumPy};
 use crate::python::table::calls;
-use crate::python::table::lookup::has_lazy_bits;
+use crate::python::table::lookup::{has_lazy_bits, have_one_table};
+use crate::python::table::owner_class::own_attribute;
 
 /// As [`from_dlpack_with`](super::from_dlpack::from_dlpack_with), with the errors of the object as they
 /// are.
@@ -49,8 +50,8 @@ pub(in crate::python) fn kept(
     Ok(other_owner(object, &tensor)?.unwrap_or(tensor))
 }
 
-/// The tensor of `x.detach()`, if `x` is one of PyTorch, or passes on one, and both are over the same
-/// elements.
+/// The tensor of `x.detach()`, if `x` is one of PyTorch, or passes on one. Another thread may have given `x`
+/// another memory since `tensor` was imported, whose memory is then freed.
 ///
 /// # Errors
 ///
@@ -64,33 +65,32 @@ pub(in crate::python) fn other_owner(
     if !tensor.device().is_host() || !has_lazy_bits(object)? {
         return Ok(None);
     }
-    detached(object, tensor)
+    detached(object)
 }
 
 #[cold]
-fn detached(
-    object: &Bound<'_, PyAny>,
-    tensor: &ImportedTensor,
-) -> PyResult<Option<ImportedTensor>> {
+fn detached(object: &Bound<'_, PyAny>) -> PyResult<Option<ImportedTensor>> {
     let py = object.py();
     let other = || {
         let options = ImportOptions::new();
         let has_table = options.export_of(object)?.is_some();
         let exporter = if has_table { Some(object.clone()) } else { exporter_of(object)? };
         let Some(exporter) = exporter else { return Ok(None) };
-        let other = exporter.call_method0(intern!(py, "detach"))?;
+        let other = calls::call_below(&exporter, intern!(py, "detach"))?;
+        // A subclass with a table or a `__dlpack__` of its own may export other elements, or read-only ones.
+        if !have_one_table(&exporter, &other)? {
+            return Ok(None);
+        }
         // It has no lazy bits, as the object.
-        let by_table = options.export_of(&other)?.map(calls::export);
-        by_table.unwrap_or_else(|| import_object(&other, &options)).map(Some)
+        if let Some(export) = options.export_of(&other)? {
+            return calls::export(export).map(Some);
+        }
+        let own = own_attribute(&exporter.get_type(), "__dlpack__")?;
+        let of_other = own_attribute(&other.get_type(), "__dlpack__")?;
+        let is_alike = own.zip(of_other).is_some_and(|(own, of_other)| own.is(&of_other));
+        if is_alike { import_object(&other, &options).map(Some) } else { Ok(None) }
     };
-    let is_same = |other: &ImportedTensor| {
-        other.data_ptr() == tensor.data_ptr()
-            && other.byte_offset() == tensor.byte_offset()
-            && other.shape() == tensor.shape()
-            && other.strides() == tensor.strides()
-            && (other.dtype(), other.flags()) == (tensor.dtype(), tensor.flags())
-    };
-    Ok(ok_unless_exit(py, other())?.flatten().filter(is_same))
+    Ok(ok_unless_exit(py, other())?.flatten())
 }
 
 /// Imports the tensor of an object. If the options request a copy, the producer makes it.

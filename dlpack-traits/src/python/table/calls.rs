@@ -194,8 +194,24 @@ fn is_set(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<boo
     }
 }
 
-/// Calls the method of PyTorch without `__torch_function__`, by which a subclass may raise for
-/// every function but `__dlpack__`, as `ReadOnlyTensorWrapper` does.
+/// Calls a method of PyTorch's tensors without the code of a subclass: a method of its own, and
+/// `__torch_function__`, by which it may raise for every function but `__dlpack__`, as
+/// `ReadOnlyTensorWrapper` does.
+///
+/// # Errors
+///
+/// `TypeError` for an object that is not a tensor of PyTorch, and what the method raises.
+#[cold]
+pub(in crate::python) fn call_below<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let torch = py.import(intern!(py, "torch._C"))?;
+    let method = torch.getattr(intern!(py, "TensorBase"))?.getattr(name)?;
+    torch.getattr(intern!(py, "_disabled_torch_function_impl"))?.call1((method, (), (object,)))
+}
+
 #[cold]
 fn is_set_below(
     object: &Bound<'_, PyAny>,
@@ -203,16 +219,10 @@ fn is_set_below(
     error: PyErr,
 ) -> PyResult<bool> {
     let py = object.py();
-    let call = || -> PyResult<bool> {
-        let torch = py.import(intern!(py, "torch._C"))?;
-        let method = torch.getattr(intern!(py, "TensorBase"))?.getattr(name)?;
-        let call = torch.getattr(intern!(py, "_disabled_torch_function_impl"))?;
-        Ok(call.call1((method, (), (object,)))?.is(PyBool::new(py, true)))
-    };
-    match ok_or_discard(py, call()) {
+    match ok_or_discard(py, call_below(object, name)) {
         Some(set) => {
             discard(py, error);
-            Ok(set)
+            Ok(set.is(PyBool::new(py, true)))
         }
         None => Err(error),
     }
