@@ -5,7 +5,7 @@ import math
 import operator
 
 import pytest
-from conftest import check_leaks, require
+from conftest import check_leaks, require, run_in_a_new_process
 from dlpack_testing import BareArray, FrozenArray, OnDevice, OwnAttributes, SharedArray
 
 numpy = require("numpy")
@@ -275,6 +275,50 @@ def test_operators_with_columns_are_those_of_the_array(class_):
             assert list(found) == list(expected) and type(found) is type(expected), (function, arguments)
     series += ours
     assert series.tolist() == [2, 5, 5]
+
+
+IMPORTS = """
+import builtins, os, threading
+from dlpack_testing import SharedArray
+import numpy
+
+one = SharedArray(numpy.ones(2, "float32").tobytes(), "float32", [2], [1])
+own, names, within = builtins.__import__, ["operator"], []
+
+def imports(name, *arguments, **keywords):
+    if name in names:
+        names.remove(name)
+        within.append(one + 1)
+    return own(name, *arguments, **keywords)
+
+builtins.__import__ = imports
+assert (one + 1).tolist() == [2, 2] and within[0].tolist() == [2, 2]
+
+begun, forked = threading.Event(), threading.Event()
+
+def waits(name, *arguments, **keywords):
+    if name == "operator" and threading.current_thread() is not threading.main_thread():
+        begun.set()
+        forked.wait()
+    return own(name, *arguments, **keywords)
+
+builtins.__import__ = waits
+thread = threading.Thread(target=lambda: one - 1)
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    builtins.__import__ = own
+    os._exit(0 if (one - 1).tolist() == [0, 0] else 1)
+forked.set()
+thread.join()
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_an_operator_that_is_used_while_it_is_found():
+    """An import runs Python code, which may use the same operator, and another thread may fork."""
+    run_in_a_new_process(IMPORTS, timeout=60)
 
 
 def plain(function, arguments):

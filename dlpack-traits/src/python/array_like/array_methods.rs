@@ -82,8 +82,13 @@ fn call(
     let array = array_of(object)?;
     let arguments = PyTuple::new(py, arguments.all_positional(py))?;
     if arguments.len() == 1 {
-        let Operator { function, is_reflected } =
-            operator.get_or_try_init(py, || Operator::of(py, name))?;
+        let Operator { function, is_reflected } = if let Some(found) = operator.get(py) {
+            found
+        } else {
+            // Found outside of the lock of the cell, because an import may run Python code.
+            let found = Operator::of(py, name)?;
+            operator.get_or_init(py, || found)
+        };
         if let Some(function) = function {
             let (left, right) = (array, arguments.get_item(0)?);
             let operands = if *is_reflected { (right, left) } else { (left, right) };
