@@ -715,6 +715,56 @@ class Computes:
         return self.value
 
 
+def test_lazy_objects_in_the_results_of_others_end():
+    """`compute` has returned, so the recursion limit of Python does not count."""
+    itself = Computes(None)
+    itself.value = [itself]
+    for given in [itself, [itself]]:
+        with pytest.raises((TypeError, ValueError)):
+            arguments.convert_floats(given)
+    assert arguments.convert_floats([Computes([Computes(1.5)])])[0] == [1.5]
+
+
+def test_errors_of_items_are_raised():
+    """Not those by which an item refuses to be an array: NumPy raises these again."""
+
+    class Once:
+        def __init__(self, error):
+            self.errors = [error]
+
+        def __array__(self, dtype=None, copy=None):
+            if self.errors:
+                raise self.errors.pop()
+            return np.ones(1, dtype)
+
+    class Timeout(Exception):
+        pass
+
+    for error in [Timeout(), OSError("disk"), KeyboardInterrupt(), MemoryError()]:
+        for function in [arguments.convert_floats, elementwise.halved]:
+            with pytest.raises(type(error)) as raised:
+                function([Once(error)])
+            assert raised.value is error
+
+
+def test_a_refusal_of_a_broadcast_array_does_not_read_it():
+    huge = np.broadcast_to(np.float32(1), (2**50,))
+    with pytest.raises(TypeError, match=r"values could be lost(\n|$)"):
+        arguments.convert_bytes(huge)
+
+
+def test_proxies_of_sequences_are_not_read():
+    """Nor does NumPy read them; they have the methods of sequences, whatever they refer to."""
+
+    class Numbers(set):
+        pass
+
+    numbers = Numbers({1, 3})
+    for given in [numbers, weakref.proxy(numbers)]:
+        with pytest.raises(TypeError, match="pass numbers"):
+            arguments.convert_floats(given)
+
+
 def test_a_computed_tensor_is_converted_as_the_tensor_is():
     torch = require("torch")
     freed = torch.ones(3)

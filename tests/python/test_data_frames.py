@@ -2,6 +2,7 @@
 their types, which have a Python `__getattr__`."""
 
 import collections
+import decimal
 import itertools
 import re
 import weakref
@@ -260,6 +261,97 @@ def test_units():
     for function in [arguments.exact, arguments.exact_converted]:
         with pytest.raises(TypeError, match="without a unit.*Quantity"):
             function(quantity)
+
+
+def test_items_with_a_unit_become_numbers_as_in_numpy():
+    """Their `__float__` converts the unit, or raises; their `__array__` drops it."""
+    require("pint")
+    import pint
+
+    u = pint.UnitRegistry()
+    for items in [[1 * u.m / u.km, 2.0], [180 * u.degree], [50 * u.percent], (3 * u.dimensionless,)]:
+        expected = np.asarray(items, "float64").tolist()
+        assert arguments.converted(items, "float64").tolist() == expected
+        assert testing.elementwise.sum(items, 0.0).tolist() == expected
+    for items in [[1.5 * u.m, 2.5 * u.km], [1, 2 * u.km], [[1 * u.m]]]:
+        with pytest.raises((ValueError, pint.DimensionalityError)):
+            np.asarray(items, "float64")
+        for function in [arguments.convert_floats, lambda x: testing.elementwise.sum(x, 1)]:
+            with pytest.raises(pint.DimensionalityError):
+                function(items)
+        with pytest.raises(pint.DimensionalityError):
+            arguments.floats(items)
+
+
+def test_proxies_of_frames_are_read_as_the_frames_are():
+    """They have the methods of a sequence, of which the items are the names of the columns."""
+    pandas, polars = require("pandas"), require("polars")
+    frame = pandas.DataFrame([[5.0, 6], [7, 8]])
+    for x in [frame, frame.add_prefix("c"), polars.DataFrame({"a": [1, 2], "b": [3, 4]})]:
+        expected = np.asarray(x).tolist()
+        for given in [weakref.proxy(x), Wrapper(x)]:
+            assert arguments.converted(given, "float64").tolist() == expected
+            assert arguments.converted([given], "float64").tolist() == [expected]
+            assert arguments.at_most(given) == np.asarray(x).ravel().tolist()
+
+
+def test_a_lazy_masked_array_is_not_advised_without_its_mask():
+    dask = require("dask")
+    import dask.array
+
+    x = dask.array.ma.masked_greater(dask.array.arange(4.0, chunks=2), 2)
+    for function in [arguments.double_sum, arguments.mean_as, arguments.any_sum, arguments.facts]:
+        with pytest.raises(TypeError, match="masked elements") as raised:
+            function(x)
+        [advice] = re.findall(r"`(x\.[^`]*)`", str(raised.value))
+        assert eval(advice, {"x": x}).tolist() == [0, 1, 2, 0]
+
+
+def test_times_are_not_advised_a_cast():
+    """It would lose the unit, and make a number of NaT."""
+    pandas, xarray = require("pandas"), require("xarray")
+    times = np.array(["2020-01-01", "NaT"], "M8[ns]")
+    for x in [
+        *(times, times - times[0], pandas.Series(times), xarray.DataArray(times)),
+        *(times[0], times[1] - times[0], [times[0]], require("polars").Series(times)),
+    ]:
+        for function in [arguments.floats, arguments.convert_floats, testing.elementwise.halved]:
+            with pytest.raises((TypeError, BufferError)) as raised:
+                function(x)
+            text = str(raised.value)
+            assert re.search("pass (numbers|a tensor)", text) and "32" not in text.split(";")[1], text
+
+
+def test_a_sparse_array_that_is_a_mapping_is_advised_all_of_its_elements():
+    scipy = require("scipy")
+    import scipy.sparse
+
+    x = scipy.sparse.dok_array(np.eye(2))
+    for function in [arguments.convert_floats, arguments.double_sum, testing.elementwise.halved]:
+        with pytest.raises(TypeError, match=r"pass `x.toarray\(\)`"):
+            function(x)
+
+
+def test_columns_of_decimals_and_other_orders_of_bytes_are_advised_a_cast():
+    pandas, polars = require("pandas"), require("polars")
+    for x in [
+        pandas.DataFrame({"a": [1, 2], "b": [True, False]}),
+        pandas.Series(np.array([1, 2], ">f8")),
+        polars.Series([decimal.Decimal("1.5")]),
+    ]:
+        with pytest.raises(TypeError, match="not a tensor") as raised:
+            arguments.floats(x)
+        [advice] = re.findall(r"`(numpy\.[^`]*)`", str(raised.value))
+        assert arguments.floats(eval(advice, {"numpy": np, "x": x}))
+
+
+@pytest.mark.filterwarnings("error")
+def test_frames_with_times_or_texts_are_not_filled():
+    pandas = require("pandas")
+    for column in [pandas.to_datetime(["2020-01-01", None]), ["a", None]]:
+        frame = pandas.DataFrame({"a": [1, None], "b": column}).convert_dtypes()
+        with pytest.raises(TypeError, match="pass numbers"):
+            arguments.converted(frame, "int64")
 
 
 class Wrapper:

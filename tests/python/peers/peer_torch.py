@@ -37,7 +37,7 @@ NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
     [
         (lambda: torch.zeros(3).to_sparse(), BufferError, SPARSE, "a tensor without strides; "),
         (lambda: torch.zeros(3, device="meta"), BufferError, META, "a tensor on the device `meta`"),
-        (None, RuntimeError, NO_STORAGE, None),
+        (None, RuntimeError, NO_STORAGE, "a tensor without memory"),
     ],
     ids=["sparse", "meta", "vmap"],
 )
@@ -46,13 +46,11 @@ def test_a_tensor_that_it_cannot_export_raises_one_line(make, exception, message
     cause of one that says what to pass."""
 
     def check(tensor):
-        with pytest.raises(exception) as caught:
+        with pytest.raises(BufferError) as caught:
             read(tensor)
-        error = caught.value
-        if found is not None:
-            what = "float32" if read is arguments.floats else "an array"
-            assert str(error).startswith(f"expected {what}, got {found}")
-            error = error.__cause__
+        what = "float32" if read is arguments.floats else "an array"
+        assert str(caught.value).startswith(f"expected {what}, got {found}")
+        error = caught.value.__cause__
         assert type(error) is exception and str(error) == message
         assert error.__cause__ is None and error.__context__ is None
         return torch.zeros(())

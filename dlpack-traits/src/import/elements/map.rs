@@ -21,6 +21,11 @@ impl<A: sealed::Arguments> Arguments for A {}
 
 /// A function of one to three elements, such as `f64::hypot`. Implemented for functions and
 /// closures that several threads can call.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a function of elements",
+    label = "not a function of one to three elements with an element as the result",
+    note = "state the types of the arguments, `|x: f32, y: f32| x + y`; arguments and the result are numbers, `bool` or types that implement `Readable`, and the closure is `Sync`"
+)]
 pub trait ElementFn<A: Arguments>: Sync {
     /// The result.
     type Output: Readable;

@@ -14,13 +14,13 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
-use crate::import::{ImportError, ImportedTensor, best_of, is_beyond, is_of_numpy};
-use crate::python::convert::{Bounded, class_name, is_exit, ok_unless_exit};
+use crate::import::{ImportError, ImportedTensor, best_of, is_beyond};
+use crate::python::convert::{Bounded, class_name, is_exit};
 use crate::python::import::advice::{Advice, Library};
-use crate::python::import::from_dlpack::{dense, instead_of, text_unless_passed_on};
-use crate::python::import::missing_values::{check_mask, is_lazy, mask_of};
+use crate::python::import::from_dlpack::{instead_of, text_unless_passed_on};
+use crate::python::import::missing_values::{check_mask, dense, mask_of};
 use crate::python::import::not_exported::{NO_NUMBERS, expected, not_exported, numbers_of};
-use crate::python::import::object_kind::{ObjectKind, has, kind_of_dtype};
+use crate::python::import::object_kind::ObjectKind;
 use crate::python::interpreter::{LONG_COPY, detached_if};
 use crate::python::numpy::Mask;
 
@@ -142,6 +142,10 @@ fn with_advice(passed: Passed<'_, '_>, error: impl FnOnce(Library) -> PyErr) -> 
 /// several types by their errors.
 const MOST_READ: i64 = 1 << 14;
 
+/// The most elements that are read for advice about one that is: a broadcast array may have more than can
+/// be read.
+const MOST_READ_IF_CONVERTED: i64 = 1 << 26;
+
 /// How to convert the elements of a tensor: by an expression, unless it would make arbitrary values. Of a
 /// tensor of more than `most` elements the values are not read.
 fn conversion(
@@ -165,7 +169,12 @@ fn conversion(
 pub(super) fn not_cast(passed: Passed<'_, '_>, tensor: &ImportedTensor, to: DataType) -> PyErr {
     let (py, found) = (passed.object.py(), tensor.dtype());
     with_advice(passed, |library| {
-        let advice = conversion((py, library), tensor, to, "", i64::MAX);
+        let is_read = tensor.numel() <= MOST_READ_IF_CONVERTED;
+        let advice = if is_read {
+            conversion((py, library), tensor, to, "", i64::MAX)
+        } else {
+            String::new()
+        };
         PyTypeError::new_err(format!(
             "expected {to}, got {found}, which is not converted because values could be lost{advice}"
         ))
@@ -207,12 +216,7 @@ pub(super) fn not_numbers(
             ObjectKind::NumPy => numbers_of(array, "", to)?,
             // NumPy makes NaN of `None`.
             ObjectKind::Values if has_none(array)? => NO_NUMBERS.to_string(),
-            ObjectKind::Array | ObjectKind::Values => {
-                match numbers_of(array, "numpy.asarray(x)", to)? {
-                    cure if cure == NO_NUMBERS => of_columns(object, to)?.unwrap_or(cure),
-                    cure => cure,
-                }
-            }
+            ObjectKind::Array | ObjectKind::Values => numbers_of(array, "numpy.asarray(x)", to)?,
             _ => dense(object, "x")?
                 .map_or_else(|| NO_NUMBERS.to_string(), |dense| format!("pass `{dense}`")),
         };
@@ -228,27 +232,6 @@ fn has_none(array: &Bound<'_, PyAny>) -> PyResult<bool> {
         }
     }
     Ok(false)
-}
-
-/// The cure for a data frame with columns of several types, of which NumPy makes objects: its own
-/// conversion to floats, if NumPy makes numbers of the result.
-fn of_columns(object: &Bound<'_, PyAny>, to: Option<DataType>) -> PyResult<Option<String>> {
-    let py = object.py();
-    let to = to.unwrap_or(DataType::F64);
-    if to.code() != ffi::kDLFloat
-        || !is_of_numpy(to)
-        || !has(&object.get_type(), "astype")?
-        || is_lazy(object)?
-    {
-        return Ok(None);
-    }
-    let is_made = || {
-        let made = object.call_method1(intern!(py, "astype"), (to.to_string(),))?;
-        let numpy = py.import(intern!(py, "numpy"))?;
-        kind_of_dtype(&numpy.call_method1(intern!(py, "asarray"), (made,))?)
-    };
-    let is_made = ok_unless_exit(py, is_made())?.flatten() == Some('f');
-    Ok(is_made.then(|| format!("pass `x.astype('{to}')`")))
 }
 
 /// Makes the exception for integers of which NumPy makes an array of objects, because one does not fit

@@ -1,6 +1,7 @@
 //! Function arguments: arrays that are checked when the function is called, and one body for several
 //! element types: [`dispatch!`](crate::python::dispatch).
 
+mod by_numpy;
 mod checks;
 mod convert;
 mod device_tensor;

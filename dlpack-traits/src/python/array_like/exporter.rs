@@ -152,7 +152,9 @@ impl Exporter {
             return refuse("the elements are not contiguous");
         }
         if !wants(STRIDES) && !self.c_contiguous {
-            return refuse("a buffer without strides was requested, and the elements have gaps");
+            return refuse(
+                "a buffer without strides was requested, and the elements are not contiguous in row-major order",
+            );
         }
         if !wants(ND) && wants(FORMAT) {
             return refuse("a buffer with a format and without a shape was requested");

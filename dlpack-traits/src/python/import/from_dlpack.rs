@@ -18,10 +18,11 @@ use crate::python::import::advice::{Advice, is_of_reals};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{
-    array_of, check_mask, exporter_of, filled, filled_numbers, is_column,
+    array_of, check_mask, dense, exporter_of, filled, filled_numbers, is_column,
+    is_masked_if_computed,
 };
 use crate::python::import::not_exported::not_exported;
-use crate::python::import::object_kind::{NUMBERS, ObjectKind, has, has_numbers, kind_of_dtype};
+use crate::python::import::object_kind::{NUMBERS, ObjectKind, has_numbers, kind_of_dtype};
 use crate::python::import::sequences::own_items;
 use crate::python::interpreter::{LONG_COPY, detached_if};
 
@@ -174,6 +175,11 @@ pub(in crate::python) fn text_of(
     if let (Advice::Convert(_), Some(dense)) = (advice, dense(object, "x")?) {
         return Ok(format!("{found}; pass `{dense}`"));
     }
+    if matches!(advice, Advice::Convert(_)) && is_masked_if_computed(object)? {
+        return Ok(format!(
+            "{found}; pass `x.compute().filled(0)` with a value for masked elements"
+        ));
+    }
     let items = items.filter(|items| items.is_alike).map(|items| items.object);
     let expression = match *advice {
         Advice::InPlace(_) => {
@@ -208,11 +214,20 @@ pub(in crate::python) fn text_of(
                         }
                     }
                     // Other objects are not read: a file may be large.
-                    Some(to) if is_column(object)? && !casts(object, to)? => {
-                        if let Some(filled) = filled(object, |filled| casts(filled, to))? {
-                            return Ok(cast(filled));
+                    Some(to) if is_column(object)? => {
+                        let casts = |object: &Bound<'_, PyAny>| is_in_range(object, to);
+                        let is_in_range = casts(object)?;
+                        if is_in_range != Some(true) {
+                            if let Some(filled) = filled(object, |it| Ok(casts(it)? == Some(true)))?
+                            {
+                                return Ok(cast(filled));
+                            }
+                            let range = is_in_range.map(|_| format!(" in the range of {to}"));
+                            return Ok(format!(
+                                "{found}; pass numbers{}",
+                                range.unwrap_or_default()
+                            ));
                         }
-                        return Ok(format!("{found}; pass numbers in the range of {to}"));
                     }
                     Some(_) => {}
                 }
@@ -225,37 +240,35 @@ pub(in crate::python) fn text_of(
     Ok(format!("{found}; pass {expression}"))
 }
 
-/// The expression of an array of all elements of a sparse array, of which NumPy makes none.
-///
-/// # Errors
-///
-/// Those of [`ok_unless_exit`].
-pub(in crate::python) fn dense(object: &Bound<'_, PyAny>, x: &str) -> PyResult<Option<String>> {
-    let class = object.get_type();
-    if !has(&class, "todense")? || !has(&class, "nnz")? {
-        return Ok(None);
-    }
-    // `todense` of scipy returns a matrix.
-    let method = if has(&class, "toarray")? { "toarray" } else { "todense" };
-    Ok(Some(format!("{x}.{method}()")))
-}
-
-/// Whether NumPy casts an object to a type without arbitrary values; `false` for an object of which it
+/// Whether NumPy casts an object to a type without arbitrary values; `None` for an object of which it
 /// makes no numbers.
-fn casts(object: &Bound<'_, PyAny>, to: DataType) -> PyResult<bool> {
+fn is_in_range(object: &Bound<'_, PyAny>, to: DataType) -> PyResult<Option<bool>> {
     let py = object.py();
-    let casts = || {
-        let tensor = import_object(&array_of(object)?, &ImportOptions::new())?;
+    let read = || -> PyResult<Option<bool>> {
+        let array = array_of(object)?;
+        let tensor = match import_object(&array, &ImportOptions::new()) {
+            Ok(tensor) => tensor,
+            Err(error) if is_exit(py, &error) => return Err(error),
+            Err(error) => {
+                discard(py, error);
+                if matches!(kind_of_dtype(&array)?, Some('M' | 'm')) {
+                    return Ok(None);
+                }
+                // Objects, such as decimals, or another order of bytes.
+                let floats = array.call_method1(intern!(py, "astype"), ("float64",))?;
+                import_object(&floats, &ImportOptions::new())?
+            }
+        };
         let is_long = tensor.numel() >= LONG_COPY;
-        Ok(!detached_if(py, is_long, || is_beyond(&tensor, to)))
+        Ok(Some(!detached_if(py, is_long, || is_beyond(&tensor, to))))
     };
-    Ok(ok_unless_exit(py, casts())? == Some(true))
+    Ok(ok_unless_exit(py, read())?.flatten())
 }
 
 /// Whether NumPy makes numbers of an object. What the object does not state is tried, because the
 /// `__array__` of a class may raise, and a list may be ragged. `None` is an object that it does not
 /// convert.
-fn makes_numbers(
+pub(in crate::python) fn makes_numbers(
     object: Option<&Bound<'_, PyAny>>,
     kind: ObjectKind,
     dtype: Option<DataType>,
@@ -271,9 +284,13 @@ fn makes_numbers(
     // NumPy need not be installed where the message is made.
     let Some(numpy) = ok_unless_exit(py, py.import(intern!(py, "numpy")))? else { return Ok(true) };
     let dtype = dtype.filter(|&dtype| is_of_numpy(dtype)).map(|dtype| dtype.to_string());
-    let array = numpy.call_method1(intern!(py, "asarray"), (object, dtype));
-    let kind = array.and_then(|array| kind_of_dtype(&array));
-    Ok(ok_unless_exit(py, kind)?.flatten().is_some_and(|kind| NUMBERS.contains(kind)))
+    let kind_as = |dtype: Option<String>| {
+        let array = numpy.call_method1(intern!(py, "asarray"), (object, dtype));
+        Ok::<_, PyErr>(ok_unless_exit(py, array.and_then(|array| kind_of_dtype(&array)))?.flatten())
+    };
+    // Of times NumPy makes numbers, whose unit is lost.
+    let is_of_times = dtype.is_some() && matches!(kind_as(None)?, Some('M' | 'm'));
+    Ok(!is_of_times && kind_as(dtype)?.is_some_and(|kind| NUMBERS.contains(kind)))
 }
 
 /// Returns the second error. The first is its cause, unless it only repeats that a method is

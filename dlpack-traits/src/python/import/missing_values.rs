@@ -77,6 +77,20 @@ pub(in crate::python) fn computed<'py>(
     Ok((object.clone(), "numpy.asanyarray(x)"))
 }
 
+/// Whether an object is a lazy array of Dask whose blocks are masked arrays. Its `__array__` drops the masks.
+///
+/// # Errors
+///
+/// Those of [`is_lazy`] and [`mask_of`].
+pub(in crate::python) fn is_masked_if_computed(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !is_lazy(object)? {
+        return Ok(false);
+    }
+    // An array without elements, of the class of the blocks.
+    let block = ok_unless_exit(object.py(), object.getattr(intern!(object.py(), "_meta")))?;
+    block.map_or(Ok(false), |block| Ok(mask_of(&block)?.is_some()))
+}
+
 /// Whether an object is a lazy collection of Dask, or wraps one.
 ///
 /// # Errors
@@ -144,6 +158,21 @@ pub(in crate::python) fn exporter_of<'py>(
     Ok(Some(owner))
 }
 
+/// The expression of an array of all elements of a sparse array, of which NumPy makes none.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(in crate::python) fn dense(object: &Bound<'_, PyAny>, x: &str) -> PyResult<Option<String>> {
+    let class = object.get_type();
+    if !has(&class, "todense")? || !has(&class, "nnz")? {
+        return Ok(None);
+    }
+    // `todense` of scipy returns a matrix.
+    let method = if has(&class, "toarray")? { "toarray" } else { "todense" };
+    Ok(Some(format!("{x}.{method}()")))
+}
+
 /// The methods of columns that replace missing values: of pandas; of polars and Arrow.
 const METHODS: [&str; 2] = ["fillna", "fill_null"];
 
@@ -168,7 +197,7 @@ pub(in crate::python) fn filled<'py>(
     accepts: impl Fn(&Bound<'py, PyAny>) -> PyResult<bool>,
 ) -> PyResult<Option<String>> {
     let (py, class) = (object.py(), object.get_type());
-    if !is_column(object)? {
+    if !is_column(object)? || !has_columns_of_numbers(object)? {
         return Ok(None);
     }
     for method in METHODS {
@@ -235,6 +264,22 @@ pub(in crate::python) fn by_columns<'py>(
         numpy.call_method1(intern!(py, "column_stack"), (columns,)).map(Some)
     };
     Ok(ok_unless_exit(py, read())?.flatten())
+}
+
+/// Whether no column of a data frame has another kind than numbers; pandas warns if one of times or texts
+/// is filled with a number.
+fn has_columns_of_numbers(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = frame.py();
+    let read = || -> PyResult<bool> {
+        for dtype in frame.getattr(intern!(py, "dtypes"))?.try_iter()? {
+            let kind = dtype?.getattr(intern!(py, "kind"))?.extract::<char>()?;
+            if !NUMBERS.contains(kind) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    Ok(ok_unless_exit(py, read())?.unwrap_or(true))
 }
 
 /// As [`filled`], if NumPy makes an array of numbers of that only, and not of the object.

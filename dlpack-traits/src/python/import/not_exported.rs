@@ -233,7 +233,8 @@ fn array_text(
             format!("convert with `.astype('int64')`{note}")
         }
         ('M' | 'm', None | Some(DataType::I64)) => "pass `x.view('int64')`".to_string(),
-        ('b' | 'i' | 'u' | 'f' | 'c' | 'M' | 'm', Some(to)) if is_of_numpy(to) => {
+        ('M' | 'm', _) => NO_NUMBERS.to_string(),
+        ('b' | 'i' | 'u' | 'f' | 'c', Some(to)) if is_of_numpy(to) => {
             format!("convert with `{array}{part}.astype('{to}')`{note}")
         }
         // A type of another package, such as `ml_dtypes.bfloat16`.

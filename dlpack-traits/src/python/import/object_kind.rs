@@ -123,6 +123,22 @@ pub(in crate::python) fn has(class: &Bound<'_, PyType>, name: &str) -> PyResult<
     Ok(own_attribute(class, name)?.is_some_and(|found| !found.is_none()))
 }
 
+/// Whether NumPy makes an array of an object by a method or an attribute, which it also finds where the
+/// object itself has it, or passes it on.
+///
+/// # Errors
+///
+/// Those of [`ok_unless_exit`].
+pub(in crate::python) fn is_read_by_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    for name in FOR_NUMPY {
+        let found = ok_unless_exit(object.py(), object.getattr_opt(name))?.flatten();
+        if found.is_some_and(|found| !found.is_none()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Whether an object is one of a class of `collections.abc`.
 ///
 /// # Errors

@@ -15,12 +15,13 @@ use crate::export::DLPackExport as _;
 use crate::ffi;
 use crate::import::{AnyElement, ImportedStorage, is_of_numpy};
 use crate::python::convert::{
-    class_name, discard, exchange_error, is_exit, is_without_memory, ok_unless_exit, text,
+    class_name, discard, exchange_error, is_exit, is_refusal, is_without_memory, ok_unless,
+    ok_unless_exit, text,
 };
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{computed, exporter_of, mask_of};
-use crate::python::import::object_kind::{ObjectKind, has, is_a};
+use crate::python::import::missing_values::{computed, dense, exporter_of, is_lazy, mask_of};
+use crate::python::import::object_kind::{ObjectKind, has, is_a, is_read_by_numpy, kind_of_dtype};
 use crate::python::numpy::{Mask, NumPy, array_of};
 use crate::python::table::lookup::requires_grad;
 
@@ -46,6 +47,11 @@ pub(in crate::python) struct OwnItems<'py> {
 /// memory. `ValueError` for a sequence that contains itself; and exceptions of the sequence.
 #[cold]
 pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<OwnItems<'py>> {
+    own_items_below(object, 0)
+}
+
+/// As [`own_items`], for the result of a lazy object in a number of others.
+fn own_items_below<'py>(object: &Bound<'py, PyAny>, above: usize) -> PyResult<OwnItems<'py>> {
     let hides = |array: &Bound<'_, PyAny>| {
         Ok::<_, PyErr>(matches!(mask_of(array)?, Some((Mask { hides: true, .. }, _))))
     };
@@ -54,7 +60,11 @@ pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<
     }
     let mut is_alike = true;
     let object = read_items(object, &mut vec![], &mut |item, depth| {
-        if is_list(item) || (exporter_of(item)?.is_none() && is_sequence(item)?) {
+        if is_list(item) {
+            return Ok(None);
+        }
+        let is_lazy = is_lazy(item)?;
+        if !is_lazy && exporter_of(item)?.is_none() && is_sequence(item)? {
             return Ok(None);
         }
         let (py, class, is_array) = (item.py(), item.get_type(), NumPy::is_array(item)?);
@@ -68,7 +78,7 @@ pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<
             is_alike &= is_read;
             return Ok(Some(array));
         }
-        if !has(&class, "__array__")? && !has(&class, "__dask_graph__")? {
+        if (!has(&class, "__array__")? && !is_lazy) || above >= MAX_NDIM {
             return Ok(Some(item.clone()));
         }
         let (mut computed, _) = computed(item)?;
@@ -77,18 +87,46 @@ pub(in crate::python) fn own_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<
             if let Some((array, _)) = array_of_tensor(&computed)? {
                 return Ok(Some(array));
             }
-            computed = own_items(&computed)?.object;
+            computed = own_items_below(&computed, above.saturating_add(1))?.object;
         }
         let numpy = py.import(intern!(py, "numpy"))?;
         let made = numpy.call_method1(intern!(py, "asanyarray"), (&computed,));
-        // NumPy raises again for an item that stays.
-        let own = ok_unless_exit(py, made)?.unwrap_or_else(|| item.clone());
+        // NumPy raises again for an item that stays. Other errors, such as those of a timeout or a file,
+        // could not be raised twice.
+        let own = ok_unless(py, made, |error| !is_refusal(py, error))?;
+        let own = own.unwrap_or_else(|| item.clone());
         if hides(&computed)? || hides(&own)? {
             return Err(masked_item(object, depth)?);
         }
-        Ok(Some(own))
+        if !computed.is(item) || !has(&class, "__float__")? || own.is(item) {
+            return Ok(Some(own));
+        }
+        let number = number_of(item, &own)?;
+        is_alike &= number.is_none();
+        Ok(number.or(Some(own)))
     })?;
     Ok(OwnItems { object, is_alike })
+}
+
+/// The number that an item is, if its array has another one: `float` of a quantity converts its unit, which
+/// the array drops.
+///
+/// # Errors
+///
+/// What `float` raises, such as for a quantity that has a unit.
+fn number_of<'py>(
+    item: &Bound<'py, PyAny>,
+    array: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = item.py();
+    let is_number = array.getattr(intern!(py, "ndim"))?.eq(0)?
+        && kind_of_dtype(array)?.is_some_and(|kind| "iuf".contains(kind));
+    if !is_number {
+        return Ok(None);
+    }
+    let (number, of_array) = (item.extract::<f64>()?, array.extract::<f64>()?);
+    let is_same = number.total_cmp(&of_array).is_eq() || number.is_nan();
+    Ok((!is_same).then(|| PyFloat::new(py, number).into_any()))
 }
 
 /// Whether an item is imported: a tensor, or an object that passes on the `__dlpack__` of one. NumPy makes
@@ -330,15 +368,19 @@ pub(in crate::python) fn is_sequence(object: &Bound<'_, PyAny>) -> PyResult<bool
         _ => return Ok(false),
     }
     let class = object.get_type();
-    if !has(&class, "__getitem__")? || !has(&class, "__len__")? {
+    if !has(&class, "__getitem__")? || !has(&class, "__len__")? || is_read_by_numpy(object)? {
         return Ok(false);
     }
     if is_a(object, "Mapping")? {
-        return Err(PyTypeError::new_err(format!(
-            "expected numbers, got the mapping {}; pass a list of its values, `list(d.values())` for the \
-             mapping `d`",
-            class_name(&class)?
-        )));
+        let class = class_name(&class)?;
+        return Err(PyTypeError::new_err(match dense(object, "x")? {
+            Some(dense) => format!("expected numbers, got {class}; pass `{dense}`"),
+            None => format!(
+                "expected numbers, got the mapping {class}; pass a list of its values, \
+                 `list(d.values())` for the mapping `d`"
+            ),
+        }));
     }
-    Ok(true)
+    // SAFETY: it is an object, whose type is read.
+    Ok(unsafe { pyo3::ffi::PySequence_Check(object.as_ptr()) } == 1)
 }

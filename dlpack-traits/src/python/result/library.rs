@@ -233,9 +233,12 @@ fn from_dlpack_like<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = like.py();
     if !like.is_instance_of::<PyType>() {
-        let namespace = like.call_method0(intern!(py, "__array_namespace__"));
-        if let Some(namespace) = unless_missing(py, namespace)? {
-            return namespace.getattr(intern!(py, "from_dlpack")).map(Some);
+        let method = like.getattr(intern!(py, "__array_namespace__"));
+        // A class may answer for every name.
+        if let Some(method) = unless_missing(py, method)?.filter(PyAnyMethods::is_callable) {
+            if let Some(namespace) = unless_missing(py, method.call0())? {
+                return namespace.getattr(intern!(py, "from_dlpack")).map(Some);
+            }
         }
     }
     for base in class.mro() {
