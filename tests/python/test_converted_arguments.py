@@ -137,6 +137,8 @@ class Exports:
         ("convert_floats", {1}, "expected float32, got `set`; pass numbers"),
         ("convert_floats", {"a": 1}, r"got the mapping `dict`; pass a list of its values, `list"),
         ("convert_floats", iter([1.0]), "expected float32, got `list_iterator`; pass numbers"),
+        ("convert_floats", (x for x in [1]), r"expected float32, got `generator`; pass `list\(x\)`"),
+        ("convert_floats", {1: 2}.values(), r"expected float32, got `dict_values`; pass `list\(x\)`"),
         ("convert_floats", [None], "expected float32, got `list`; pass numbers"),
         ("convert_floats", [1, None], "expected float32, got `list`; pass numbers"),
         ("convert_floats", np.array(["2020"], "M8[Y]"), r"got an array of datetime64\[Y\]"),
@@ -723,6 +725,14 @@ def test_lazy_objects_in_the_results_of_others_end():
         with pytest.raises((TypeError, ValueError)):
             arguments.convert_floats(given)
     assert arguments.convert_floats([Computes([Computes(1.5)])])[0] == [1.5]
+
+
+def test_more_dimensions_than_an_iterator_of_numpy_has():
+    for value, message in [(1.5, "values could be lost"), ({}, "the mapping `dict`"), (2**64, "does not fit in 64")]:
+        for _ in range(40):
+            value = [value]
+        with pytest.raises((TypeError, ValueError), match=message):
+            arguments.converted(value, "int64")
 
 
 def test_errors_of_items_are_raised():

@@ -157,6 +157,14 @@ def test_a_frame_of_nullable_columns():
             arguments.converted(x, "float64")
 
 
+def test_a_frame_is_advised_its_records():
+    frame = require("pandas").DataFrame({"type": [1], "flags": [2]})
+    with pytest.raises(TypeError, match=r"pass `x.to_records\(index=False\)`"):
+        testing.levels(frame)
+    with pytest.raises(TypeError, match="expected an array with the fields .*, got one where"):
+        testing.levels(frame.to_records(index=False))
+
+
 def test_missing_bools_are_not_converted():
     pandas, polars = require("pandas"), require("polars")
     for x in [pandas.array([True, None], dtype="boolean"), polars.Series([True, None])]:

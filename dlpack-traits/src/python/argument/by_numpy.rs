@@ -194,7 +194,7 @@ fn integers<'py>(
     }
     let objects = numpy.call_method1(intern!(py, "array"), (items, "O"))?;
     let (mut has_negative, mut has_large) = (false, false);
-    for item in objects.getattr(intern!(py, "flat"))?.try_iter()? {
+    for item in objects.call_method0(intern!(py, "ravel"))?.try_iter()? {
         let mut item = item?;
         if NumPy::is_scalar(&item)? || NumPy::is_array(&item)? {
             item = item.call_method0(intern!(py, "item"))?;

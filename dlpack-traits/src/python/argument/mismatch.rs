@@ -20,7 +20,7 @@ use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{instead_of, text_unless_passed_on};
 use crate::python::import::missing_values::{check_mask, dense, mask_of};
 use crate::python::import::not_exported::{NO_NUMBERS, expected, not_exported, numbers_of};
-use crate::python::import::object_kind::ObjectKind;
+use crate::python::import::object_kind::{ObjectKind, is_a};
 use crate::python::interpreter::{LONG_COPY, detached_if};
 use crate::python::numpy::Mask;
 
@@ -217,8 +217,13 @@ pub(super) fn not_numbers(
             // NumPy makes NaN of `None`.
             ObjectKind::Values if has_none(array)? => NO_NUMBERS.to_string(),
             ObjectKind::Array | ObjectKind::Values => numbers_of(array, "numpy.asarray(x)", to)?,
-            _ => dense(object, "x")?
-                .map_or_else(|| NO_NUMBERS.to_string(), |dense| format!("pass `{dense}`")),
+            _ => match dense(object, "x")? {
+                Some(dense) => format!("pass `{dense}`"),
+                None if is_a(object, "Generator")? || is_a(object, "ValuesView")? => {
+                    "pass `list(x)`".to_string()
+                }
+                None => NO_NUMBERS.to_string(),
+            },
         };
         Ok(format!("{}, got {found}; {cure}", expected(to)))
     };
@@ -226,7 +231,7 @@ pub(super) fn not_numbers(
 }
 
 fn has_none(array: &Bound<'_, PyAny>) -> PyResult<bool> {
-    for item in array.getattr(intern!(array.py(), "flat"))?.try_iter()? {
+    for item in array.call_method0(intern!(array.py(), "ravel"))?.try_iter()? {
         if item?.is_none() {
             return Ok(true);
         }
@@ -242,7 +247,7 @@ fn has_none(array: &Bound<'_, PyAny>) -> PyResult<bool> {
 pub(super) fn too_large(array: &Bound<'_, PyAny>, to: Option<DataType>) -> PyResult<Option<PyErr>> {
     let py = array.py();
     let mut large = None;
-    for item in array.getattr(intern!(py, "flat"))?.try_iter()? {
+    for item in array.call_method0(intern!(py, "ravel"))?.try_iter()? {
         let item = item?;
         if item.is_instance_of::<PyInt>() {
             if item.extract::<i64>().is_err() && item.extract::<u64>().is_err() {

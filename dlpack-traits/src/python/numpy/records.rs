@@ -92,6 +92,9 @@ pub(in crate::python) fn bytes_of_records<'py>(
         } else if array.is_instance_of::<PyList>() || array.is_instance_of::<PyTuple>() {
             // NumPy makes a record of each tuple, and reads a list of them as an axis.
             format!("`numpy.array(list(x), {})`", text(&dtype_of_record(py, record)?)?)
+        } else if array.hasattr(intern!(py, "to_records"))? {
+            // A data frame of pandas.
+            "`x.to_records(index=False)`".to_string()
         } else {
             "`numpy.asarray(x)` if it is an array of such records".to_string()
         };
