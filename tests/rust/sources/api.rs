@@ -21,7 +21,7 @@ const WAITS: &str = "Condvar GILOnceCell LazyCell LazyLock Mutex Once OnceCell O
                      RwLock spawn thread_local";
 /// The files with such words, or with a static that changes. Statics are written once, and are the
 /// same for all threads; no code that could block or run user code is called under a lock.
-const KEPT: [(&str, &str); 28] = [
+const KEPT: [(&str, &str); 29] = [
     // The one way to wait that there is besides none.
     ("backend/frees.rs", "AROUND"),
     // A library is loaded once, and a device is opened or adopted once.
@@ -62,6 +62,7 @@ const KEPT: [(&str, &str); 28] = [
     ("python/interpreter/drop_attached.rs", "IS_SCHEDULED LAST STATE WATCHED"),
     ("python/interpreter/symbols.rs", "OnceLock SYMBOLS"),
     ("python/numpy/library.rs", "NUMPY PyOnceLock"),
+    ("python/table/calls.rs", "PyOnceLock TORCH"),
     ("python/table/lookup.rs", "CALLBACK PyOnceLock"),
     ("python/table/type_cache.rs", "Mutex"),
 ];

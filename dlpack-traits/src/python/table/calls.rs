@@ -18,6 +18,7 @@ use core::ptr;
 use pyo3::exceptions::{PyBufferError, PyException, PyRuntimeError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyString};
 
 use crate::device::Device;
@@ -207,10 +208,26 @@ pub(in crate::python) fn call_below<'py>(
     name: &Bound<'py, PyString>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
-    let torch = py.import(intern!(py, "torch._C"))?;
-    let method = torch.getattr(intern!(py, "TensorBase"))?.getattr(name)?;
-    torch.getattr(intern!(py, "_disabled_torch_function_impl"))?.call1((method, (), (object,)))
+    let Torch { base, call } = if let Some(torch) = TORCH.get(py) {
+        torch
+    } else {
+        // Found outside of the lock of the cell, because an import may run Python code.
+        let torch = py.import(intern!(py, "torch._C"))?;
+        let base = torch.getattr(intern!(py, "TensorBase"))?.unbind();
+        let call = torch.getattr(intern!(py, "_disabled_torch_function_impl"))?.unbind();
+        TORCH.get_or_init(py, || Torch { base, call })
+    };
+    call.bind(py).call1((base.bind(py).getattr(name)?, (), (object,)))
 }
+
+/// The class of PyTorch's tensors, and what calls a method of it. An import of PyTorch takes longer than
+/// one of a tensor.
+struct Torch {
+    base: Py<PyAny>,
+    call: Py<PyAny>,
+}
+
+static TORCH: PyOnceLock<Torch> = PyOnceLock::new();
 
 #[cold]
 fn is_set_below(
