@@ -724,7 +724,56 @@ def test_lazy_objects_in_the_results_of_others_end():
     for given in [itself, [itself]]:
         with pytest.raises((TypeError, ValueError)):
             arguments.convert_floats(given)
+    nested = itself
+    for _ in range(60):
+        nested = [nested]
+    itself.value = nested
+    with pytest.raises((TypeError, ValueError)):
+        arguments.convert_floats([itself])
     assert arguments.convert_floats([Computes([Computes(1.5)])])[0] == [1.5]
+
+
+def test_numbers_of_items_are_those_of_float_and_int():
+    """As NumPy makes them, where the array of the item is another number."""
+
+    class Item:
+        def __init__(self, array, **methods):
+            self.array, self.methods = array, methods
+
+        def __array__(self, dtype=None, copy=None):
+            return np.asarray(self.array, dtype)
+
+        def __float__(self):
+            return self.methods["number"]
+
+        def __int__(self):
+            return self.methods["whole"]
+
+    class Whole(Item):
+        __float__ = None
+
+        def __index__(self):
+            return self.methods["whole"]
+
+    for item, dtype, expected in [
+        (Item(2.0, number=2.0), "float64", 2.0),
+        (Item(2.0, number=float("nan")), "float64", float("nan")),
+        (Item(2, number=2.5), "float64", 2.5),
+        (Item(3, number=3000.0, whole=3000), "int64", 3000),
+        (Item(2**53 + 1, number=2.0**53), "int64", 2**53 + 1),
+        (Whole(2, whole=2), "int64", 2),
+    ]:
+        np.testing.assert_array_equal(arguments.converted([item], dtype), [expected])
+    with pytest.raises(KeyError):
+        arguments.converted([Item(2)], "int64")
+
+
+def test_a_proxy_of_a_tensor_with_a_gradient_is_read():
+    torch = require("torch")
+    parameter, plain = torch.nn.Parameter(torch.ones(2)), torch.ones(2)
+    for given in [weakref.proxy(parameter), weakref.proxy(plain)]:
+        assert arguments.convert_floats(given)[0] == [1, 1]
+        assert arguments.at_most(given) == [1, 1]
 
 
 def test_more_dimensions_than_an_iterator_of_numpy_has():

@@ -151,6 +151,12 @@ def test_a_frame_of_nullable_columns():
         assert arguments.double_sum(eval(advice, {"numpy": np, "x": filled})) == filled.sum().sum()
     large = pandas.DataFrame({"a": [2**63 - 1, 0], "b": [-(2**63), 1]}, dtype="Int64")
     assert arguments.converted(large, "int64").tolist() == [[2**63 - 1, -(2**63)], [0, 1]]
+    signs = pandas.DataFrame({"a": [2**53 + 1, 0], "b": [-1, 1]}).astype({"a": "UInt64", "b": "Int64"})
+    for given in [signs, [signs]]:
+        assert arguments.converted(given, "int64").ravel().tolist() == [2**53 + 1, -1, 0, 1]
+    signs["a"] = pandas.array([2**64 - 1, 0], dtype="UInt64")
+    with pytest.raises(TypeError, match="expected int64"):
+        arguments.converted(signs, "int64")
     # Columns without numbers, and of objects.
     for x in [frame.assign(d="text").convert_dtypes(), frame.astype(object), frame.assign(d=[{}] * 3)]:
         with pytest.raises(TypeError, match="expected float64, got `pandas.DataFrame`"):
@@ -301,6 +307,8 @@ def test_proxies_of_frames_are_read_as_the_frames_are():
             assert arguments.converted(given, "float64").tolist() == expected
             assert arguments.converted([given], "float64").tolist() == [expected]
             assert arguments.at_most(given) == np.asarray(x).ravel().tolist()
+            with pytest.raises(TypeError, match="without a unit or another meaning"):
+                arguments.exact_converted(given)
 
 
 def test_a_lazy_masked_array_is_not_advised_without_its_mask():
@@ -308,6 +316,10 @@ def test_a_lazy_masked_array_is_not_advised_without_its_mask():
     import dask.array
 
     x = dask.array.ma.masked_greater(dask.array.arange(4.0, chunks=2), 2)
+    for given in [weakref.proxy(x), [weakref.proxy(x)], Wrapper(x), [Wrapper(x)]]:
+        for function in [arguments.convert_floats, arguments.at_most, testing.elementwise.halved]:
+            with pytest.raises(TypeError, match="masked elements"):
+                function(given)
     for function in [arguments.double_sum, arguments.mean_as, arguments.any_sum, arguments.facts]:
         with pytest.raises(TypeError, match="masked elements") as raised:
             function(x)
@@ -336,8 +348,9 @@ def test_a_sparse_array_that_is_a_mapping_is_advised_all_of_its_elements():
 
     x = scipy.sparse.dok_array(np.eye(2))
     for function in [arguments.convert_floats, arguments.double_sum, testing.elementwise.halved]:
-        with pytest.raises(TypeError, match=r"pass `x.toarray\(\)`"):
-            function(x)
+        for given in [x] if function == arguments.double_sum else [x, [x]]:
+            with pytest.raises(TypeError, match=r"pass .*`[xd].toarray\(\)`"):
+                function(given)
 
 
 def test_columns_of_decimals_and_other_orders_of_bytes_are_advised_a_cast():

@@ -335,8 +335,16 @@ def test_a_bound_counts_the_elements_of_a_broadcast():
     assert arguments.at_most(np.ones(128)) == [1.0] * 128
     assert arguments.at_most([[0.0] * 64, [0] * 64]) == [0.0] * 128
     assert arguments.at_most([1, 2]) == arguments.at_most(np.ones(2, ">f4") * [1, 2]) == [1.0, 2.0]
+    # Items that are read once.
+    assert arguments.at_most(np.nditer(np.arange(3.0))) == [0, 1, 2]
     one = np.ones((), ">f4")
+
+    class OfList(list):
+        pass
+
     for x in [
+        OfList([np.broadcast_to(one, 257)]),
+        (OfList([np.broadcast_to(one, 257)]),),
         np.broadcast_to(one, 257),
         np.broadcast_to(one.astype("g"), 65),
         range(1025),

@@ -127,6 +127,24 @@ def test_no_code_of_a_subclass_of_torch_runs_where_a_tensor_is_kept():
     assert torch.from_dlpack(sample).sum() == 300_000
 
 
+def test_another_tensor_is_not_kept_in_place_of_the_argument():
+    """`__torch_dispatch__`, which Python code defines, makes the result of `detach`."""
+    torch = require("torch")
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Zeros(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+            if "detach" in str(function):
+                return torch.zeros(3, dtype=torch.float64)
+            return function(*arguments, **(keywords or {}))
+
+    tensor = torch.ones(3)
+    with Zeros():
+        kept, sample = Kept(tensor, torch), Sample.from_dlpack(tensor)
+    assert torch.equal(kept.permute([0]), tensor)
+    assert torch.equal(torch.from_dlpack(sample), tensor)
+
+
 def test_a_tensor_is_kept_while_a_thread_replaces_its_memory():
     """Between its import and `detach`."""
     torch = require("torch")

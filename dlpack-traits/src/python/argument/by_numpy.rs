@@ -20,9 +20,11 @@ use crate::python::import::advice::{Advice, Library};
 use crate::python::import::from_dlpack::{from_dlpack, instead_of, text_of};
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{by_columns, check_mask, check_mask_of, computed};
+use crate::python::import::missing_values::{
+    by_columns, check_mask, check_mask_of, computed, exporter_of,
+};
 use crate::python::import::not_exported::{Stored, expected, not_exported, wider};
-use crate::python::import::object_kind::{NUMBERS, ObjectKind, has};
+use crate::python::import::object_kind::{NUMBERS, ObjectKind, has, kind_of_dtype};
 use crate::python::import::sequences::{OwnItems, own_items};
 use crate::python::numpy::NumPy;
 
@@ -100,7 +102,9 @@ fn by_numpy<'py>(
     // For advice: whether NumPy makes the same array of the object itself.
     let is_read = !is_computed || has(&object.get_type(), "__array__")?;
     let of = |is_alike| if is_alike { Library::converted(kind) } else { Library::Unknown };
-    if is_computed {
+    // The object that another one stands for, of which NumPy need not make an array.
+    let exporter = if is_computed { Some(computed.clone()) } else { exporter_of(object)? };
+    if let Some(computed) = exporter.filter(|exporter| !exporter.is(object)) {
         match import_object(&computed, &ImportOptions::new()) {
             Err(error) if is_exit(py, &error) || is_without_memory(py, &error)? => {
                 return Err(error);
@@ -127,7 +131,10 @@ fn by_numpy<'py>(
         let array = numpy.call_method1(asarray, (made,))?;
         match by_columns(&computed, &array)? {
             Some(array) => {
-                made_of = Library::Unknown;
+                // `real` of an array of objects.
+                if kind_of_dtype(&array)? == Some('c') {
+                    made_of = Library::Unknown;
+                }
                 array
             }
             None => array,

@@ -2,7 +2,6 @@
 //! the elements [`Exact`], of a type that derives `DLPackImport` [`FromTensor`].
 
 use alloc::format;
-use alloc::string::ToString;
 use alloc::vec;
 use core::ops::{Deref, DerefMut};
 
@@ -17,11 +16,10 @@ use super::checks;
 use crate::import::{AnyElement, DLPackImport, ImportError, ImportPolicy};
 use crate::python::convert::{class_name, discard, ok_unless_exit};
 use crate::python::import::advice::mismatched;
-use crate::python::import::from_dlpack::makes_numbers;
 use crate::python::import::import_object::{import_object, kept};
 use crate::python::import::import_options::ImportOptions;
 use crate::python::import::missing_values::{check_mask_of, dense, exporter_of};
-use crate::python::import::object_kind::ObjectKind;
+use crate::python::import::object_kind::{ObjectKind, has_array};
 use crate::python::import::sequences::{MAX_NDIM, is_imported, is_list, is_sequence, read_items};
 use crate::python::numpy::NumPy;
 
@@ -124,20 +122,18 @@ impl<'a, 'py, A: FromPyObject<'a, 'py>, const BYTES: u64> FromPyObject<'a, 'py>
     }
 }
 
-/// The bytes of a tensor; of a sequence the sum over its items, if it is not more than `most`; of an
+/// The bytes of a tensor; of a list or tuple the sum over its items, if it is not more than `most`; of an
 /// array that is not imported, such as one in another byte order, and of another object the most of those
 /// that it or its buffer states, of its shape and of its length, since each item makes at least one.
 fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64> {
     let py = object.py();
-    let len = ok_unless_exit(py, object.len())?.unwrap_or(0);
-    // The argument has the error of a mapping.
+    // Items of other sequences may be others where they are read again.
     let is_read = is_list(object)
-        || (exporter_of(object)?.is_none()
-            && ok_unless_exit(py, is_sequence(object))? == Some(true));
-    let mut sum = 0_u64;
+        || (depth < MAX_NDIM && object.is_instance_of::<PyList>() && is_plain_list(object)?);
     if is_read && depth < MAX_NDIM {
         py.check_signals()?;
-        for item in object.try_iter()?.take(len) {
+        let mut sum = 0_u64;
+        for item in object.try_iter()? {
             let item = item?;
             let nbytes = if item.is_instance_of::<PyBool>() {
                 1
@@ -159,9 +155,7 @@ fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64
                 break;
             }
         }
-        if is_list(object) {
-            return Ok(sum);
-        }
+        return Ok(sum);
     }
     // The argument has the better error, or converts the object.
     let is_tried = depth == 0 || is_imported(object)?;
@@ -176,7 +170,8 @@ fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64
         }
         stated => ok_unless_exit(py, stated)?.unwrap_or(0),
     };
-    let stated = nbytes.max(u64::try_from(len).unwrap_or(u64::MAX)).max(sum);
+    let len = ok_unless_exit(py, object.len())?.unwrap_or(0);
+    let stated = nbytes.max(u64::try_from(len).unwrap_or(u64::MAX));
     if NumPy::is_array(object)? || NumPy::is_scalar(object)? {
         return Ok(stated);
     }
@@ -285,11 +280,12 @@ fn is_plain_list(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Rejects an object of a subclass of NumPy's arrays, one that only NumPy can convert, one that passes on
 /// the `__dlpack__` of another object, and a sequence of a class of its own. `x` names the object in advice.
 fn check_class(object: &Bound<'_, PyAny>, x: &str) -> PyResult<()> {
-    let kind = ObjectKind::of(object)?;
-    let rejects = match kind {
+    let rejects = match ObjectKind::of(object)? {
         ObjectKind::Array => !NumPy::is_scalar(object)?,
         ObjectKind::NumPy => !NumPy::is_array_class(&object.get_type())?,
-        ObjectKind::Other => exporter_of(object)?.is_some() || is_sequence(object)?,
+        ObjectKind::Other => {
+            exporter_of(object)?.is_some() || has_array(object)? || is_sequence(object)?
+        }
         ObjectKind::Values => is_sequence(object)?,
         _ => false,
     };
@@ -299,14 +295,10 @@ fn check_class(object: &Bound<'_, PyAny>, x: &str) -> PyResult<()> {
     // The advice below would drop the mask.
     check_mask_of(object, x)?;
     let class = class_name(&object.get_type())?;
-    let array = match dense(object, x)? {
-        Some(array) => format!("`{array}`"),
-        None if makes_numbers(Some(object), kind, None)? => format!("`numpy.asarray({x})`"),
-        None => "an array of them".to_string(),
-    };
+    let array = dense(object, x)?.unwrap_or_else(|| format!("numpy.asarray({x})"));
     Err(PyTypeError::new_err(format!(
         "expected an array without a unit or another meaning, got {class}, of which only the \
-         elements would be read; pass {array}"
+         elements would be read; pass `{array}`"
     )))
 }
 

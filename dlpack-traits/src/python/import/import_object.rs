@@ -19,8 +19,7 @@ use crate::python::interpreter::drop_attached::{drain, watch};
 use crate::python::interpreter::{LONG_COPY, detached_if};
 use crate::python::numpy::{self, NumPy};
 use crate::python::table::calls;
-use crate::python::table::lookup::{has_lazy_bits, have_one_table};
-use crate::python::table::owner_class::own_attribute;
+use crate::python::table::lookup::has_lazy_bits;
 
 /// As [`from_dlpack_with`](super::from_dlpack::from_dlpack_with), with the errors of the object as they
 /// are.
@@ -76,21 +75,33 @@ fn detached(object: &Bound<'_, PyAny>) -> PyResult<Option<ImportedTensor>> {
         let has_table = options.export_of(object)?.is_some();
         let exporter = if has_table { Some(object.clone()) } else { exporter_of(object)? };
         let Some(exporter) = exporter else { return Ok(None) };
-        let other = calls::call_below(&exporter, intern!(py, "detach"))?;
-        // A subclass with a table or a `__dlpack__` of its own may export other elements, or read-only ones.
-        if !have_one_table(&exporter, &other)? {
-            return Ok(None);
+        // Neither has lazy bits.
+        let import = |object: &Bound<'_, PyAny>| match options.export_of(object)? {
+            Some(export) => calls::export(export),
+            None => import_object(object, &options),
+        };
+        for _ in 0..MOST_CHANGES {
+            let other = import(&calls::call_below(&exporter, intern!(py, "detach"))?)?;
+            if is_same(&import(&exporter)?, &other) {
+                return Ok(Some(other));
+            }
         }
-        // It has no lazy bits, as the object.
-        if let Some(export) = options.export_of(&other)? {
-            return calls::export(export).map(Some);
-        }
-        let own = own_attribute(&exporter.get_type(), "__dlpack__")?;
-        let of_other = own_attribute(&other.get_type(), "__dlpack__")?;
-        let is_alike = own.zip(of_other).is_some_and(|(own, of_other)| own.is(&of_other));
-        if is_alike { import_object(&other, &options).map(Some) } else { Ok(None) }
+        // A class with a table, a `__dlpack__` or a `__torch_dispatch__` of its own.
+        Ok(None)
     };
     Ok(ok_unless_exit(py, other())?.flatten())
+}
+
+/// How often another thread may change a tensor between two imports of it.
+const MOST_CHANGES: usize = 16;
+
+/// Whether two imports are of the same elements, and allow the same.
+fn is_same(tensor: &ImportedTensor, other: &ImportedTensor) -> bool {
+    other.data_ptr() == tensor.data_ptr()
+        && other.byte_offset() == tensor.byte_offset()
+        && other.shape() == tensor.shape()
+        && other.strides() == tensor.strides()
+        && (other.dtype(), other.flags()) == (tensor.dtype(), tensor.flags())
 }
 
 /// Imports the tensor of an object. If the options request a copy, the producer makes it.

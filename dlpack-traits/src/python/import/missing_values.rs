@@ -99,10 +99,13 @@ pub(in crate::python) fn is_masked_if_computed(object: &Bound<'_, PyAny>) -> PyR
 pub(in crate::python) fn is_lazy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
     let graph = intern!(py, "__dask_graph__");
+    let class = object.get_type();
+    if !has(&class, "__dask_graph__")? && !passes_on(&class)? {
+        return Ok(false);
+    }
     // A wrapper has the method whether it wraps a collection or not, and then returns `None`.
-    let wraps =
-        || Ok(has(&object.get_type(), "__dask_graph__")? && !object.call_method0(graph)?.is_none());
-    Ok(ok_unless_exit(py, wraps())? == Some(true))
+    let graph = ok_unless_exit(py, object.call_method0(graph))?;
+    Ok(graph.is_some_and(|graph| !graph.is_none()))
 }
 
 /// The mask of an array of NumPy, or of the one in a wrapper, and the attribute of the wrapper that
@@ -261,7 +264,20 @@ pub(in crate::python) fn by_columns<'py>(
         let columns = frame.call_method0(intern!(py, "items"))?.try_iter()?;
         let columns = columns.map(|column| of(column?.get_item(1)?));
         let columns = columns.collect::<PyResult<Vec<_>>>()?;
-        numpy.call_method1(intern!(py, "column_stack"), (columns,)).map(Some)
+        let mut are_integers = true;
+        for column in &columns {
+            are_integers &= matches!(kind_of_dtype(column)?, Some('b' | 'i' | 'u'));
+        }
+        let stacked = numpy.call_method1(intern!(py, "column_stack"), (columns,))?;
+        if !are_integers || kind_of_dtype(&stacked)? != Some('f') {
+            return Ok(Some(stacked));
+        }
+        // NumPy makes floats of signed and unsigned integers, and raises for an object that does not fit.
+        let as_type = |dtype: &str| numpy.call_method1(intern!(py, "asarray"), (frame, dtype));
+        match ok_unless_exit(py, as_type("int64"))? {
+            Some(array) => Ok(Some(array)),
+            None => as_type("uint64").map(Some),
+        }
     };
     Ok(ok_unless_exit(py, read())?.flatten())
 }

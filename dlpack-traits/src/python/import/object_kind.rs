@@ -129,7 +129,7 @@ pub(in crate::python) fn has(class: &Bound<'_, PyType>, name: &str) -> PyResult<
 /// # Errors
 ///
 /// Those of [`ok_unless_exit`].
-pub(in crate::python) fn is_read_by_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(in crate::python) fn has_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     for name in FOR_NUMPY {
         let found = ok_unless_exit(object.py(), object.getattr_opt(name))?.flatten();
         if found.is_some_and(|found| !found.is_none()) {

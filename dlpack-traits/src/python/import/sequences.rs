@@ -2,6 +2,7 @@
 //! ([`own_items`]).
 
 use alloc::format;
+use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -20,8 +21,8 @@ use crate::python::convert::{
 };
 use crate::python::import::import_object::import_object;
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::missing_values::{computed, dense, exporter_of, is_lazy, mask_of};
-use crate::python::import::object_kind::{ObjectKind, has, is_a, is_read_by_numpy, kind_of_dtype};
+use crate::python::import::missing_values::{by_columns, dense, exporter_of, is_lazy, mask_of};
+use crate::python::import::object_kind::{ObjectKind, has, has_array, is_a, kind_of_dtype};
 use crate::python::numpy::{Mask, NumPy, array_of};
 use crate::python::table::lookup::requires_grad;
 
@@ -81,13 +82,14 @@ fn own_items_below<'py>(object: &Bound<'py, PyAny>, above: usize) -> PyResult<Ow
         if (!has(&class, "__array__")? && !is_lazy) || above >= MAX_NDIM {
             return Ok(Some(item.clone()));
         }
-        let (mut computed, _) = computed(item)?;
-        if !computed.is(item) {
+        let mut computed = item.clone();
+        if is_lazy {
+            computed = item.call_method0(intern!(py, "compute"))?;
             is_alike &= has(&class, "__array__")?;
             if let Some((array, _)) = array_of_tensor(&computed)? {
                 return Ok(Some(array));
             }
-            computed = own_items_below(&computed, above.saturating_add(1))?.object;
+            computed = own_items_below(&computed, above.saturating_add(depth))?.object;
         }
         let numpy = py.import(intern!(py, "numpy"))?;
         let made = numpy.call_method1(intern!(py, "asanyarray"), (&computed,));
@@ -95,6 +97,7 @@ fn own_items_below<'py>(object: &Bound<'py, PyAny>, above: usize) -> PyResult<Ow
         // could not be raised twice.
         let own = ok_unless(py, made, |error| !is_refusal(py, error))?;
         let own = own.unwrap_or_else(|| item.clone());
+        let own = by_columns(&computed, &own)?.unwrap_or(own);
         if hides(&computed)? || hides(&own)? {
             return Err(masked_item(object, depth)?);
         }
@@ -124,9 +127,23 @@ fn number_of<'py>(
     if !is_number {
         return Ok(None);
     }
-    let (number, of_array) = (item.extract::<f64>()?, array.extract::<f64>()?);
-    let is_same = number.total_cmp(&of_array).is_eq() || number.is_nan();
-    Ok((!is_same).then(|| PyFloat::new(py, number).into_any()))
+    let of_integers = kind_of_dtype(array)? != Some('f');
+    let (number, of_array) = (item.extract::<f64>(), array.extract::<f64>()?);
+    let whole = || py.get_type::<PyInt>().call1((item,));
+    let number = match number {
+        // A class of integers need not have a `__float__`.
+        Err(error) if of_integers && is_refusal(py, &error) => {
+            discard(py, error);
+            whole()?.extract()?
+        }
+        number => number?,
+    };
+    let is_same = number.total_cmp(&of_array).is_eq() || (number.is_nan() && of_array.is_nan());
+    Ok(match is_same {
+        true => None,
+        false if of_integers && number.fract() == 0.0 => Some(whole()?),
+        false => Some(PyFloat::new(py, number).into_any()),
+    })
 }
 
 /// Whether an item is imported: a tensor, or an object that passes on the `__dlpack__` of one. NumPy makes
@@ -368,18 +385,19 @@ pub(in crate::python) fn is_sequence(object: &Bound<'_, PyAny>) -> PyResult<bool
         _ => return Ok(false),
     }
     let class = object.get_type();
-    if !has(&class, "__getitem__")? || !has(&class, "__len__")? || is_read_by_numpy(object)? {
+    if !has(&class, "__getitem__")? || !has(&class, "__len__")? || has_array(object)? {
         return Ok(false);
     }
     if is_a(object, "Mapping")? {
         let class = class_name(&class)?;
-        return Err(PyTypeError::new_err(match dense(object, "x")? {
-            Some(dense) => format!("expected numbers, got {class}; pass `{dense}`"),
-            None => format!(
-                "expected numbers, got the mapping {class}; pass a list of its values, \
-                 `list(d.values())` for the mapping `d`"
-            ),
-        }));
+        let values = dense(object, "d")?;
+        let values = values.map_or_else(
+            || "a list of its values, `list(d.values())`".to_string(),
+            |dense| format!("an array of all of its elements, `{dense}`"),
+        );
+        return Err(PyTypeError::new_err(format!(
+            "expected numbers, got the mapping {class}; pass {values} for the mapping `d`"
+        )));
     }
     // SAFETY: it is an object, whose type is read.
     Ok(unsafe { pyo3::ffi::PySequence_Check(object.as_ptr()) } == 1)

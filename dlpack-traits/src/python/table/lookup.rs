@@ -129,18 +129,6 @@ pub(in crate::python) fn has_lazy_bits(object: &Bound<'_, PyAny>) -> PyResult<bo
     Ok(facts_of(object)?.has_lazy_bits)
 }
 
-/// Whether the types of two objects have the same exchange table, or none.
-///
-/// # Errors
-///
-/// Those of [`foreign_table_of`].
-pub(in crate::python) fn have_one_table(
-    object: &Bound<'_, PyAny>,
-    other: &Bound<'_, PyAny>,
-) -> PyResult<bool> {
-    Ok(facts_of(object)?.table == facts_of(other)?.table)
-}
-
 /// Whether an object requires a gradient, and its type has an exchange table. PyTorch's
 /// table also exports tensors that require a gradient, which its `__dlpack__` rejects.
 ///
