@@ -768,6 +768,28 @@ def test_numbers_of_items_are_those_of_float_and_int():
         arguments.converted([Item(2)], "int64")
 
 
+@pytest.mark.parametrize("answer", [None, 42, lambda *arguments, **keywords: 0.0])
+def test_a_class_that_answers_for_every_name(answer):
+    """It is neither lazy nor an array, and a tensor only where its class says so."""
+
+    class Answers:
+        def __getattr__(self, name):
+            return answer
+
+    class Tensor(Answers):
+        def __dlpack__(self, **keywords):
+            return np.ones(2, "f4").__dlpack__(**keywords)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    for given in [Answers(), [Answers()]]:
+        with pytest.raises((TypeError, ValueError, AttributeError)):
+            arguments.convert_floats(given)
+    assert arguments.floats(Tensor()) == arguments.convert_floats(Tensor())[0] == [1, 1]
+    assert elementwise.halved(Tensor()).tolist() == [0.5, 0.5]
+
+
 def test_a_proxy_of_a_tensor_with_a_gradient_is_read():
     torch = require("torch")
     parameter, plain = torch.nn.Parameter(torch.ones(2)), torch.ones(2)

@@ -12,7 +12,7 @@ use pyo3::types::PySlice;
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::python::convert::{class_name, ok_unless_exit};
-use crate::python::import::object_kind::{NUMBERS, has, kind_of_dtype};
+use crate::python::import::object_kind::{NUMBERS, has, is_a, kind_of_dtype};
 use crate::python::numpy::{Mask, NumPy};
 use crate::python::table::owner_class::passes_on;
 
@@ -105,7 +105,8 @@ pub(in crate::python) fn is_lazy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
     // A wrapper has the method whether it wraps a collection or not, and then returns `None`.
     let graph = ok_unless_exit(py, object.call_method0(graph))?;
-    Ok(graph.is_some_and(|graph| !graph.is_none()))
+    // A class may answer for every name.
+    graph.map_or(Ok(false), |graph| is_a(&graph, "Mapping"))
 }
 
 /// The mask of an array of NumPy, or of the one in a wrapper, and the attribute of the wrapper that
@@ -273,11 +274,7 @@ pub(in crate::python) fn by_columns<'py>(
             return Ok(Some(stacked));
         }
         // NumPy makes floats of signed and unsigned integers, and raises for an object that does not fit.
-        let as_type = |dtype: &str| numpy.call_method1(intern!(py, "asarray"), (frame, dtype));
-        match ok_unless_exit(py, as_type("int64"))? {
-            Some(array) => Ok(Some(array)),
-            None => as_type("uint64").map(Some),
-        }
+        numpy.call_method1(intern!(py, "asarray"), (frame, "int64")).map(Some)
     };
     Ok(ok_unless_exit(py, read())?.flatten())
 }

@@ -237,7 +237,10 @@ fn from_dlpack_like<'py>(
         // A class may answer for every name.
         if let Some(method) = unless_missing(py, method)?.filter(PyAnyMethods::is_callable) {
             if let Some(namespace) = unless_missing(py, method.call0())? {
-                return namespace.getattr(intern!(py, "from_dlpack")).map(Some);
+                let found = namespace.getattr_opt(intern!(py, "from_dlpack"))?;
+                if found.is_some() {
+                    return Ok(found);
+                }
             }
         }
     }
