@@ -761,11 +761,19 @@ def test_numbers_of_items_are_those_of_float_and_int():
         (Item(2, number=2.5), "float64", 2.5),
         (Item(3, number=3000.0, whole=3000), "int64", 3000),
         (Item(2**53 + 1, number=2.0**53), "int64", 2**53 + 1),
+        (Item(2, number=3.0, whole=2), "float64", 3.0),
         (Whole(2, whole=2), "int64", 2),
     ]:
         np.testing.assert_array_equal(arguments.converted([item], dtype), [expected])
     with pytest.raises(KeyError):
         arguments.converted([Item(2)], "int64")
+
+    class Unit(Item):
+        def __float__(self):
+            raise TypeError("has a unit")
+
+    with pytest.raises(TypeError, match="has a unit"):
+        arguments.converted([Unit(2, whole=2)], "int64")
 
 
 @pytest.mark.parametrize("answer", [None, 42, lambda *arguments, **keywords: 0.0])

@@ -327,6 +327,42 @@ def test_a_lazy_masked_array_is_not_advised_without_its_mask():
         assert eval(advice, {"x": x}).tolist() == [0, 1, 2, 0]
 
 
+def test_a_wrapper_of_a_lazy_array_with_an_array_of_its_own():
+    dask = require("dask")
+    import dask.array
+
+    class Doubled(Wrapper):
+        def __array__(self, dtype=None, copy=None):
+            return 2 * np.asarray(self.array, dtype)
+
+    for given in [Doubled(dask.array.ones(2)), [Doubled(dask.array.ones(2))]]:
+        assert arguments.converted(given, "float64").ravel().tolist() == [2, 2]
+
+
+def test_a_masked_quantity_behind_a_proxy():
+    require("pint"), require("xarray")
+    import pint
+    import xarray
+
+    masked = np.ma.masked_greater([1.0, 2.0], 1)
+    x = xarray.DataArray(pint.UnitRegistry().Quantity(masked, "m"))
+    for given in [x, weakref.proxy(x)]:
+        with pytest.raises(TypeError, match="masked elements"):
+            arguments.convert_floats(given)
+
+
+@pytest.mark.filterwarnings("error")
+def test_lists_that_numpy_does_not_cast_are_not_advised():
+    pandas = require("pandas")
+    frame = pandas.DataFrame({"a": [1, None], "b": [1, 2]}, dtype="Int64")
+    for function, given in [
+        *((arguments.floats, [1j]), (arguments.floats, [frame])),
+        *((arguments.bytes, x) for x in ([300], [-1], [float("nan")])),
+    ]:
+        with pytest.raises(TypeError, match="pass a tensor, such as"):
+            function(given)
+
+
 def test_times_are_not_advised_a_cast():
     """It would lose the unit, and make a number of NaT."""
     pandas, xarray = require("pandas"), require("xarray")

@@ -342,7 +342,11 @@ def test_a_bound_counts_the_elements_of_a_broadcast():
     class OfList(list):
         pass
 
+    class OfTuple(tuple):
+        pass
+
     for x in [
+        OfTuple([np.broadcast_to(one, 257)]),
         OfList([np.broadcast_to(one, 257)]),
         (OfList([np.broadcast_to(one, 257)]),),
         np.broadcast_to(one, 257),

@@ -138,6 +138,12 @@ def test_another_tensor_is_not_kept_in_place_of_the_argument():
                 return torch.zeros(3, dtype=torch.float64)
             return function(*arguments, **(keywords or {}))
 
+    class Doubled(torch.Tensor):
+        def __dlpack__(self, **keywords):
+            return (self.as_subclass(torch.Tensor) * 2).__dlpack__(**keywords)
+
+    doubled = torch.ones(3).as_subclass(Doubled)
+    assert Kept(weakref.proxy(doubled), torch).permute([0]).tolist() == [2, 2, 2]
     tensor = torch.ones(3)
     with Zeros():
         kept, sample = Kept(tensor, torch), Sample.from_dlpack(tensor)

@@ -27,6 +27,7 @@ use crate::python::import::not_exported::{Stored, expected, not_exported, wider}
 use crate::python::import::object_kind::{NUMBERS, ObjectKind, has, kind_of_dtype};
 use crate::python::import::sequences::{OwnItems, own_items};
 use crate::python::numpy::NumPy;
+use crate::python::table::lookup::requires_grad;
 
 /// The tensor of an argument, the array that was imported, and the library of what was passed if NumPy
 /// made the array of it.
@@ -111,7 +112,8 @@ fn by_numpy<'py>(
             }
             result => {
                 if let Some(tensor) = ok_unless_exit(py, result)? {
-                    return Ok((tensor, computed, Some(of(is_read))));
+                    let is_alike = is_read && !requires_grad(&computed)?;
+                    return Ok((tensor, computed, Some(of(is_alike))));
                 }
             }
         }

@@ -129,7 +129,8 @@ fn nbytes_of(object: &Bound<'_, PyAny>, most: u64, depth: usize) -> PyResult<u64
     let py = object.py();
     // Items of other sequences may be others where they are read again.
     let is_read = is_list(object)
-        || (depth < MAX_NDIM && object.is_instance_of::<PyList>() && is_plain_list(object)?);
+        || ((object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>())
+            && is_plain_list(object)?);
     if is_read && depth < MAX_NDIM {
         py.check_signals()?;
         let mut sum = 0_u64;

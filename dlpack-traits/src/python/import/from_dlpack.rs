@@ -284,18 +284,13 @@ fn makes_numbers(
     // NumPy need not be installed where the message is made.
     let Some(numpy) = ok_unless_exit(py, py.import(intern!(py, "numpy")))? else { return Ok(true) };
     let dtype = dtype.filter(|&dtype| is_of_numpy(dtype)).map(|dtype| dtype.to_string());
-    let kind = || -> PyResult<Option<char>> {
-        let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
-        let kind = kind_of_dtype(&array)?;
-        match dtype {
-            // Of times NumPy makes numbers, whose unit is lost.
-            Some(dtype) if !matches!(kind, Some('M' | 'm')) => {
-                kind_of_dtype(&array.call_method1(intern!(py, "astype"), (dtype,))?)
-            }
-            _ => Ok(kind),
-        }
+    let kind_as = |dtype: Option<String>| {
+        let array = numpy.call_method1(intern!(py, "asarray"), (object, dtype));
+        Ok::<_, PyErr>(ok_unless_exit(py, array.and_then(|array| kind_of_dtype(&array)))?.flatten())
     };
-    Ok(ok_unless_exit(py, kind())?.flatten().is_some_and(|kind| NUMBERS.contains(kind)))
+    // Of times NumPy makes numbers, whose unit is lost.
+    let is_of_times = kind == ObjectKind::Values && matches!(kind_as(None)?, Some('M' | 'm'));
+    Ok(!is_of_times && kind_as(dtype)?.is_some_and(|kind| NUMBERS.contains(kind)))
 }
 
 /// Returns the second error. The first is its cause, unless it only repeats that a method is

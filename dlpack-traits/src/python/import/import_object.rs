@@ -64,13 +64,16 @@ pub(in crate::python) fn other_owner(
     if !tensor.device().is_host() || !has_lazy_bits(object)? {
         return Ok(None);
     }
-    detached(object)
+    detached(object, tensor)
 }
 
 #[cold]
-fn detached(object: &Bound<'_, PyAny>) -> PyResult<Option<ImportedTensor>> {
-    let py = object.py();
-    let other = || {
+fn detached(
+    object: &Bound<'_, PyAny>,
+    tensor: &ImportedTensor,
+) -> PyResult<Option<ImportedTensor>> {
+    let (py, mut before) = (object.py(), None);
+    let mut other = || {
         let options = ImportOptions::new();
         let has_table = options.export_of(object)?.is_some();
         let exporter = if has_table { Some(object.clone()) } else { exporter_of(object)? };
@@ -82,9 +85,14 @@ fn detached(object: &Bound<'_, PyAny>) -> PyResult<Option<ImportedTensor>> {
         };
         for _ in 0..MOST_CHANGES {
             let other = import(&calls::call_below(&exporter, intern!(py, "detach"))?)?;
-            if is_same(&import(&exporter)?, &other) {
+            let now = import(object)?;
+            if is_same(&now, &other) {
                 return Ok(Some(other));
             }
+            if is_same(&now, before.as_ref().unwrap_or(tensor)) {
+                break;
+            }
+            before = Some(now);
         }
         // A class with a table, a `__dlpack__` or a `__torch_dispatch__` of its own.
         Ok(None)
@@ -92,8 +100,9 @@ fn detached(object: &Bound<'_, PyAny>) -> PyResult<Option<ImportedTensor>> {
     Ok(ok_unless_exit(py, other())?.flatten())
 }
 
-/// How often another thread may change a tensor between two imports of it.
-const MOST_CHANGES: usize = 16;
+/// How often another thread may change a tensor between two imports of it. A class may export a copy each
+/// time.
+const MOST_CHANGES: usize = 4;
 
 /// Whether two imports are of the same elements, and allow the same.
 fn is_same(tensor: &ImportedTensor, other: &ImportedTensor) -> bool {

@@ -12,7 +12,7 @@ use pyo3::types::PySlice;
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::python::convert::{class_name, ok_unless_exit};
-use crate::python::import::object_kind::{NUMBERS, has, is_a, kind_of_dtype};
+use crate::python::import::object_kind::{NUMBERS, has, kind_of_dtype};
 use crate::python::numpy::{Mask, NumPy};
 use crate::python::table::owner_class::passes_on;
 
@@ -100,13 +100,20 @@ pub(in crate::python) fn is_lazy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
     let graph = intern!(py, "__dask_graph__");
     let class = object.get_type();
-    if !has(&class, "__dask_graph__")? && !passes_on(&class)? {
-        return Ok(false);
+    if !has(&class, "__dask_graph__")? {
+        // One that passes on the method of a collection, and leaves it to be read.
+        if !passes_on(&class)? || has(&class, "__array__")? {
+            return Ok(false);
+        }
+        let owner = || object.getattr(graph)?.getattr(intern!(py, "__self__"));
+        let Some(owner) = ok_unless_exit(py, owner())? else { return Ok(false) };
+        if !has(&owner.get_type(), "__dask_graph__")? {
+            return Ok(false);
+        }
     }
     // A wrapper has the method whether it wraps a collection or not, and then returns `None`.
     let graph = ok_unless_exit(py, object.call_method0(graph))?;
-    // A class may answer for every name.
-    graph.map_or(Ok(false), |graph| is_a(&graph, "Mapping"))
+    Ok(graph.is_some_and(|graph| !graph.is_none()))
 }
 
 /// The mask of an array of NumPy, or of the one in a wrapper, and the attribute of the wrapper that
@@ -121,7 +128,7 @@ pub(in crate::python) fn mask_of(
     object: &Bound<'_, PyAny>,
 ) -> PyResult<Option<(Mask, &'static str)>> {
     let (py, class) = (object.py(), object.get_type());
-    let data = if passes_on(&class)? && has(&class, "data")? {
+    let data = if passes_on(&class)? {
         ok_unless_exit(py, object.getattr(intern!(py, "data")))?
     } else {
         None

@@ -97,7 +97,9 @@ fn own_items_below<'py>(object: &Bound<'py, PyAny>, above: usize) -> PyResult<Ow
         // could not be raised twice.
         let own = ok_unless(py, made, |error| !is_refusal(py, error))?;
         let own = own.unwrap_or_else(|| item.clone());
-        let own = by_columns(&computed, &own)?.unwrap_or(own);
+        let columns = by_columns(&computed, &own)?;
+        is_alike &= columns.is_none();
+        let own = columns.unwrap_or(own);
         if hides(&computed)? || hides(&own)? {
             return Err(masked_item(object, depth)?);
         }
@@ -129,21 +131,22 @@ fn number_of<'py>(
     }
     let of_integers = kind_of_dtype(array)? != Some('f');
     let (number, of_array) = (item.extract::<f64>(), array.extract::<f64>()?);
-    let whole = || py.get_type::<PyInt>().call1((item,));
     let number = match number {
         // A class of integers need not have a `__float__`.
-        Err(error) if of_integers && is_refusal(py, &error) => {
+        Err(error)
+            if of_integers && is_refusal(py, &error) && has(&item.get_type(), "__index__")? =>
+        {
             discard(py, error);
-            whole()?.extract()?
+            item.call_method0(intern!(py, "__index__"))?.extract()?
         }
         number => number?,
     };
-    let is_same = number.total_cmp(&of_array).is_eq() || (number.is_nan() && of_array.is_nan());
-    Ok(match is_same {
-        true => None,
-        false if of_integers && number.fract() == 0.0 => Some(whole()?),
-        false => Some(PyFloat::new(py, number).into_any()),
-    })
+    if number.total_cmp(&of_array).is_eq() || (number.is_nan() && of_array.is_nan()) {
+        return Ok(None);
+    }
+    let whole = if of_integers { py.get_type::<PyInt>().call1((number,)).ok() } else { None };
+    let is_whole = number.fract().total_cmp(&0.0).is_eq();
+    Ok(Some(whole.filter(|_| is_whole).unwrap_or_else(|| PyFloat::new(py, number).into_any())))
 }
 
 /// Whether an item is imported: a tensor, or an object that passes on the `__dlpack__` of one. NumPy makes
