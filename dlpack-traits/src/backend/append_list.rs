@@ -1,8 +1,8 @@
 //! A list that is read without a lock, and to which any thread can append:
 //! [`AppendList`].
 //!
-//! Without `std` there is no lock to replace it by, and none is wanted where it is read: a hit
-//! allocates nothing, and each hand-off to a consumer reads the streams of a tensor.
+//! It is not a `Mutex` around a `Vec`, because this crate has no lock without `std`, and because a hit
+//! allocates nothing: each hand-off to a consumer reads the streams of a tensor.
 
 use alloc::boxed::Box;
 use core::fmt;

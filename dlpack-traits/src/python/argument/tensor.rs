@@ -331,7 +331,7 @@ impl<T, const N: usize, A: Access<Tensor = ImportedTensor>> PyTensor<'_, T, N, A
             let (object, tensor) = (self.object.bind(py), self.tensor);
             match other_owner(object, &tensor) {
                 Ok(other) => other.unwrap_or(tensor),
-                // Of a class with Python code of its own.
+                // Python code of the class may raise it.
                 Err(exit) => {
                     exit.write_unraisable(py, Some(object));
                     tensor

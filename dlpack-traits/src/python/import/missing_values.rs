@@ -1,5 +1,6 @@
 //! Elements without a value. Masked ones are rejected: [`check_mask`]. For a column with missing
-//! ones, of whose integers NumPy makes floats, there is advice: [`filled`].
+//! ones, of whose integers NumPy makes floats, there is advice: [`filled`]. Lazy and sparse arrays and data
+//! frames are recognized here, because NumPy drops their masks, or makes objects of them.
 
 use alloc::format;
 use alloc::string::String;

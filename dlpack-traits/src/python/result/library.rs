@@ -234,7 +234,7 @@ fn from_dlpack_like<'py>(
     let py = like.py();
     if !like.is_instance_of::<PyType>() {
         let method = like.getattr(intern!(py, "__array_namespace__"));
-        // A class may answer for every name.
+        // A `__getattr__` may return something for every name.
         if let Some(method) = unless_missing(py, method)?.filter(PyAnyMethods::is_callable) {
             if let Some(namespace) = unless_missing(py, method.call0())? {
                 let found = namespace.getattr_opt(intern!(py, "from_dlpack"))?;
